@@ -5,6 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::check;
+use crate::diff::{self, Change};
+use crate::fault::PolicyError;
+use crate::name::nearest;
+use crate::reference::Id;
+use crate::unite;
 use crate::words::{Fail, FailureKinds, Jitter, Mode, Throttle};
 
 /// A checked policy file. Cheap to clone.
@@ -23,6 +29,70 @@ pub(crate) struct Inner {
 }
 
 impl Policy {
+    /// Reads a policy from its text. The file is named `resilience.toml` in messages.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of the text, together.
+    pub fn from_toml(text: &str) -> Result<Self, PolicyError> {
+        Self::parse(text.as_bytes(), Path::new("resilience.toml"), &[])
+    }
+
+    /// Reads a policy file.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of the file, together; or the one that it cannot be read, is too large or no regular file.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, PolicyError> {
+        Self::read_with(path.as_ref(), &[]).map(|(_, policy)| policy)
+    }
+
+    /// Reads a policy file with the variables of an environment written over it, and gives the bytes that were read
+    /// beside it: who watches the file compares with those.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read), and the faults of the variables.
+    pub fn read_with(path: &Path, environment: &[(String, String)]) -> Result<(Vec<u8>, Self), PolicyError> {
+        let bytes = check::bytes_of(path).map_err(|fault| PolicyError::one(*fault))?;
+        let policy = Self::parse(&bytes, path, environment)?;
+        Ok((bytes, policy))
+    }
+
+    /// Reads a policy from the bytes of `file`, with the `RESILIENCE__…` variables of an [`environment`] written over
+    /// it; `&[]` for none.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of the bytes and of the variables, together.
+    ///
+    /// [`environment`]: crate::environment
+    pub fn parse(bytes: &[u8], file: &Path, environment: &[(String, String)]) -> Result<Self, PolicyError> {
+        let inspection = check::inspect(bytes, file, environment);
+        inspection.error.map_or(Ok(inspection.policy), Err)
+    }
+
+    /// The dependency or operation whose name is nearest to this one.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        nearest(name, self.inner.dependencies.keys().map(String::as_str))
+    }
+
+    /// Every effective value that differs in `newer`, with what the change does to running state; also dependencies
+    /// that come or go.
+    pub fn diff(&self, newer: &Self) -> Vec<Change> {
+        diff::between(self, newer)
+    }
+
+    /// Unites the policies of several packages of one binary, by the names of their dependencies. The first part
+    /// gives the `[runtime]` table and the file's name.
+    ///
+    /// # Errors
+    ///
+    /// One name has different effective values: each fault names both packages, files and keys.
+    pub fn unite(parts: &[(&str, Self)]) -> Result<Self, PolicyError> {
+        unite::unite(parts)
+    }
+
     /// The file as it was named when it was read; `resilience.toml` for a text without a file.
     pub fn file(&self) -> &Path {
         &self.inner.file
@@ -50,7 +120,10 @@ impl Policy {
 
     /// The `[resource.…]` tables, by name.
     pub fn resources(&self) -> impl Iterator<Item = (&str, &Resource)> {
-        self.inner.resources.iter().map(|(name, resource)| (name.as_str(), resource))
+        self.inner
+            .resources
+            .iter()
+            .map(|(name, resource)| (name.as_str(), resource))
     }
 }
 
@@ -77,6 +150,8 @@ pub struct Resource {
 }
 
 /// The effective numbers of a dependency or of one of its operations.
+// The four `…_shared` flags are independent facts, one a layer; a set of them would say the same at more length.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Dependency {
@@ -131,6 +206,8 @@ pub struct Dependency {
     /// Every effective value with its place and origin, by key path below the dependency
     /// (`timeout`, `breaker.failure_rate`), in the order of the reference.
     pub values: Vec<Effective>,
+    /// Keys whose written values are at fault and stand at what is built in; empty in a checked policy.
+    pub(crate) doubtful: Vec<Id>,
 }
 
 /// One effective value.

@@ -115,6 +115,9 @@ impl FailureKinds {
 
     /// The members, in the order of the documentation.
     pub fn iter(self) -> impl Iterator<Item = FailureKind> {
-        FailureKind::ALL.iter().copied().filter(move |kind| self.contains(*kind))
+        FailureKind::ALL
+            .iter()
+            .copied()
+            .filter(move |kind| self.contains(*kind))
     }
 }

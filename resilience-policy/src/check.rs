@@ -1,0 +1,226 @@
+//! From bytes to a policy, with every fault on the way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toml::de::DeTable;
+
+use crate::build;
+use crate::chain::Chain;
+use crate::environment;
+use crate::fault::{Fault, FaultName, PolicyError};
+use crate::hash;
+use crate::level::{Level, Walk, Written};
+use crate::locate::Text;
+use crate::policy::{Dependency, Inner, Origin, Policy, Resource, RuntimeSettings, Value};
+use crate::reference::Id;
+use crate::rules::Rules;
+use crate::syntax::{self, Syntax};
+
+/// The overrides file, where the policy names none.
+const OVERRIDES: &str = "resilience.overrides.toml";
+
+/// What a file gives, good or not.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// What could be understood. Where `error` is set, what is at fault stands at its built-in value and is known to
+    /// the lints as doubtful, so this policy is for reports and not for use.
+    pub policy: Policy,
+    /// Every fault.
+    pub error: Option<PolicyError>,
+}
+
+/// Reads a policy from its bytes, keeping what can be understood beside the faults.
+pub fn inspect(bytes: &[u8], file: &Path, environment: &[(String, String)]) -> Inspection {
+    let shown = file.to_string_lossy();
+    let broken = |faults| Inspection {
+        policy: empty(file),
+        error: Some(PolicyError::new(faults)),
+    };
+    let text = match syntax::decode(bytes, &shown) {
+        Ok(text) => Text::new(text),
+        Err(fault) => return broken(vec![*fault]),
+    };
+    let faults = syntax::precheck(&text, &shown);
+    if !faults.is_empty() {
+        return broken(faults);
+    }
+    let (tree, errors) = DeTable::parse_recoverable(text.text);
+    let judged = syntax::judge(&text, &shown, &errors);
+    let reading = Reading {
+        text: &text,
+        file: &shown,
+        path: file,
+        environment,
+    };
+    match &judged.mended {
+        None => reading.policy(tree.get_ref(), &judged),
+        Some(mended) => reading.policy(DeTable::parse_recoverable(mended).0.get_ref(), &judged),
+    }
+}
+
+struct Reading<'t, 'a> {
+    text: &'t Text<'a>,
+    file: &'t str,
+    path: &'t Path,
+    environment: &'t [(String, String)],
+}
+
+impl Reading<'_, '_> {
+    fn policy(&self, tree: &DeTable<'_>, judged: &Syntax) -> Inspection {
+        let partial = judged.partial;
+        let mut walk = Walk::new(self.text, self.file, &judged.lost);
+        let mut written = walk.file(tree, partial);
+        let mut faults = judged.faults.clone();
+        faults.extend(walk.faults);
+        environment::apply(&mut written, self.environment, &mut faults);
+
+        let mut rules = Rules {
+            text: self.text,
+            file: self.file,
+            faults: Vec::new(),
+        };
+        let dependencies = self.dependencies(&written, &mut rules, partial);
+        if !partial {
+            faults.extend(once(rules.faults));
+        }
+        let policy = Policy {
+            inner: Arc::new(self.inner(&written, dependencies)),
+        };
+        let error = (!faults.is_empty()).then(|| PolicyError::new(faults));
+        Inspection { policy, error }
+    }
+
+    fn dependencies(
+        &self,
+        written: &Written,
+        rules: &mut Rules<'_, '_>,
+        partial: bool,
+    ) -> BTreeMap<String, Dependency> {
+        let mut dependencies = BTreeMap::new();
+        for (name, (own, operations)) in &written.dependencies {
+            let (template, doubtful) = template_of(own, written);
+            let doubtful = doubtful || partial;
+            let chain = Chain::new(levels(vec![(own, Origin::Own)], template, written), doubtful);
+            let missing = rules.check(&chain, name, None);
+            dependencies.insert(
+                name.clone(),
+                build::dependency(self.text, self.file, &chain, name, None),
+            );
+            for (operation, level) in operations {
+                let name_of = format!("{name}.{operation}");
+                let near = vec![(level, Origin::Own), (own, Origin::Dependency)];
+                let chain = Chain::new(levels(near, template, written), doubtful);
+                rules.check(&chain, &name_of, Some(&missing));
+                let built = build::dependency(self.text, self.file, &chain, &name_of, Some(name));
+                dependencies.insert(name_of, built);
+            }
+        }
+        dependencies
+    }
+
+    fn inner(&self, written: &Written, dependencies: BTreeMap<String, Dependency>) -> Inner {
+        let value = |id: Id| written.runtime.entry(id).and_then(|entry| entry.value.as_ref());
+        let text = |id: Id| match value(id) {
+            Some(Value::String(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let runtime = RuntimeSettings {
+            instance: text(Id::Instance),
+            overrides: text(Id::Overrides).map_or_else(|| PathBuf::from(OVERRIDES), PathBuf::from),
+            chaos: matches!(value(Id::ChaosSwitch), Some(Value::Bool(true))),
+        };
+        let resources = written.resources.iter().filter_map(|(name, level)| {
+            let Some(Value::Integer(capacity)) = level.entry(Id::ResourceCapacity)?.value else {
+                return None;
+            };
+            let line = self.text.line_number(level.header.start);
+            Some((
+                name.clone(),
+                Resource {
+                    capacity: capacity.unsigned_abs(),
+                    line,
+                },
+            ))
+        });
+        let resources = resources.collect();
+        let hash = hash::of(&runtime, &dependencies, &resources);
+        Inner {
+            file: self.path.into(),
+            hash,
+            runtime,
+            dependencies,
+            resources,
+        }
+    }
+}
+
+/// The template a dependency inherits, and whether it names one that is not known.
+fn template_of<'w>(own: &Level, written: &'w Written) -> (Option<(&'w str, &'w Level)>, bool) {
+    match own.entry(Id::Inherits).map(|entry| &entry.value) {
+        None => (None, false),
+        Some(Some(Value::String(name))) => match written.templates.get_key_value(name) {
+            Some((name, level)) => (Some((name, level)), false),
+            None => (None, true),
+        },
+        Some(_) => (None, true),
+    }
+}
+
+fn levels<'w>(
+    mut near: Vec<(&'w Level, Origin)>,
+    template: Option<(&str, &'w Level)>,
+    written: &'w Written,
+) -> Vec<(&'w Level, Origin)> {
+    near.extend(template.map(|(name, level)| (level, Origin::Template(name.into()))));
+    near.extend(written.defaults.iter().map(|level| (level, Origin::Defaults)));
+    near
+}
+
+/// What a template or a dependency gets wrong is found again in everybody who inherits it; it is told once.
+fn once(faults: Vec<Fault>) -> Vec<Fault> {
+    let mut seen = BTreeSet::new();
+    let key = |fault: &Fault| (fault.file().to_owned(), fault.place, fault.name, fault.key().to_owned());
+    faults.into_iter().filter(|fault| seen.insert(key(fault))).collect()
+}
+
+fn empty(file: &Path) -> Policy {
+    let runtime = RuntimeSettings {
+        overrides: OVERRIDES.into(),
+        ..RuntimeSettings::default()
+    };
+    let (dependencies, resources) = (BTreeMap::new(), BTreeMap::new());
+    let hash = hash::of(&runtime, &dependencies, &resources);
+    Policy {
+        inner: Arc::new(Inner {
+            file: file.into(),
+            hash,
+            runtime,
+            dependencies,
+            resources,
+        }),
+    }
+}
+
+/// The bytes of a file that may be anything: a directory, a pipe that never ends, too large.
+pub(crate) fn bytes_of(path: &Path) -> Result<Vec<u8>, Box<Fault>> {
+    let file = path.to_string_lossy();
+    let unreadable = |why: String| Box::new(Fault::new(FaultName::Unreadable, &file, "", why));
+    let about = std::fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => unreadable("the file does not exist".into()),
+        _ => unreadable(format!("the file cannot be read: {}", io_words(&error))),
+    })?;
+    if !about.is_file() {
+        return Err(unreadable("this is not a regular file".into()));
+    }
+    if about.len() > syntax::MAX_BYTES as u64 {
+        return Err(Box::new(syntax::too_large(&file)));
+    }
+    std::fs::read(path).map_err(|error| unreadable(format!("the file cannot be read: {}", io_words(&error))))
+}
+
+fn io_words(error: &std::io::Error) -> String {
+    error.to_string().to_lowercase()
+}

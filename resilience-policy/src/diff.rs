@@ -1,0 +1,195 @@
+//! What a newer policy changes, value by value, and what each change does to running state.
+
+use crate::policy::{Dependency, Effective, Policy, Value};
+use crate::reference::{Id, Reload};
+
+/// One effective value that differs between two policies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    key: String,
+    old: Option<Value>,
+    new: Option<Value>,
+    old_text: String,
+    new_text: String,
+    line: Option<u32>,
+    effect: String,
+}
+
+/// How a value that is not there is written.
+const NONE: &str = "none";
+
+impl Change {
+    fn of(key: String, old: Option<Value>, new: Option<Value>, line: Option<u32>, effect: impl Into<String>) -> Self {
+        let text = |value: &Option<Value>| value.as_ref().map_or_else(|| NONE.into(), ToString::to_string);
+        let (old_text, new_text) = (text(&old), text(&new));
+        Self {
+            key,
+            old,
+            new,
+            old_text,
+            new_text,
+            line,
+            effect: effect.into(),
+        }
+    }
+
+    /// The key's path: `dependency.payrail.breaker.failure_rate`; `dependency.payrail` where it came or went.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The old value in the file's notation; `none` where there was none.
+    pub fn old(&self) -> &str {
+        &self.old_text
+    }
+
+    /// The new value in the file's notation; `none` where there is none any more.
+    // Not a constructor: the pair `old` and `new` is what a change is.
+    #[allow(clippy::new_ret_no_self, clippy::wrong_self_convention)]
+    pub fn new(&self) -> &str {
+        &self.new_text
+    }
+
+    /// The new value.
+    pub fn new_value(&self) -> Option<&Value> {
+        self.new.as_ref()
+    }
+
+    /// The old value.
+    pub fn old_value(&self) -> Option<&Value> {
+        self.old.as_ref()
+    }
+
+    /// The line that gives the new value, if a file gives it.
+    pub fn line(&self) -> Option<u32> {
+        self.line
+    }
+
+    /// What the change does to running state, in words.
+    pub fn effect(&self) -> &str {
+        &self.effect
+    }
+}
+
+/// Every change from `old` to `new`, by key.
+pub(crate) fn between(old: &Policy, new: &Policy) -> Vec<Change> {
+    let mut changes = runtime(old, new);
+    let (old_all, new_all) = (&old.inner.dependencies, &new.inner.dependencies);
+    let names: std::collections::BTreeSet<_> = old_all.keys().chain(new_all.keys()).collect();
+    for name in names {
+        match (old_all.get(name), new_all.get(name)) {
+            (Some(old), Some(new)) => values(old, new, &mut changes),
+            (None, Some(new)) => changes.push(Change::of(
+                path(new),
+                None,
+                Some(Value::String("added".into())),
+                Some(new.line),
+                "guards of this name come into force, with empty state",
+            )),
+            (Some(old), None) => changes.push(Change::of(
+                path(old),
+                Some(Value::String("present".into())),
+                None,
+                None,
+                "guards of this name end; a reload is refused while linked code names it",
+            )),
+            (None, None) => {}
+        }
+    }
+    resources(old, new, &mut changes);
+    changes
+}
+
+fn runtime(old: &Policy, new: &Policy) -> Vec<Change> {
+    let (old, new) = (old.runtime(), new.runtime());
+    let text = |value: &Option<String>| value.clone().map(Value::String);
+    let path = |value: &std::path::Path| Some(Value::String(value.display().to_string()));
+    let rows = [
+        (Id::Instance, text(&old.instance), text(&new.instance)),
+        (Id::Overrides, path(&old.overrides), path(&new.overrides)),
+        (
+            Id::ChaosSwitch,
+            Some(Value::Bool(old.chaos)),
+            Some(Value::Bool(new.chaos)),
+        ),
+    ];
+    rows.into_iter()
+        .filter(|(_, old, new)| old != new)
+        .map(|(id, old, new)| {
+            let key = id.key();
+            Change::of(format!("runtime.{}", key.name), old, new, None, key.reload.effect())
+        })
+        .collect()
+}
+
+fn values(old: &Dependency, new: &Dependency, changes: &mut Vec<Change>) {
+    for id in Id::ALL {
+        let key = id.key();
+        let at = |dependency: &'_ Dependency| -> Option<Effective> {
+            dependency.values.iter().find(|value| value.key == key.path).cloned()
+        };
+        let (was, is) = (at(old), at(new));
+        let (was, value) = (was.map(|was| was.value), is.as_ref().map(|is| is.value.clone()));
+        if was != value {
+            let line = is.and_then(|is| is.line);
+            changes.push(Change::of(
+                format!("{}.{}", path(new), key.path),
+                was,
+                value,
+                line,
+                key.reload.effect(),
+            ));
+        }
+    }
+    let shared = [
+        ("breaker", old.breaker_shared, new.breaker_shared),
+        ("bulkhead", old.slots_shared, new.slots_shared),
+        ("retry", old.budget_shared, new.budget_shared),
+        ("fallback", old.fallback_shared, new.fallback_shared),
+    ];
+    for (table, was, is) in shared.into_iter().filter(|(_, was, is)| was != is) {
+        let word = |shared| Some(Value::String(if shared { "shared" } else { "own" }.into()));
+        let effect = format!("the operation's {table} starts empty");
+        changes.push(Change::of(
+            format!("{}.{table}", path(new)),
+            word(was),
+            word(is),
+            Some(new.line),
+            effect,
+        ));
+    }
+}
+
+fn resources(old: &Policy, new: &Policy, changes: &mut Vec<Change>) {
+    let (old, new) = (&old.inner.resources, &new.inner.resources);
+    let names: std::collections::BTreeSet<_> = old.keys().chain(new.keys()).collect();
+    for name in names {
+        let capacity = |capacity: u64| Value::Integer(i64::try_from(capacity).unwrap_or(i64::MAX));
+        let was = old.get(name).map(|resource| capacity(resource.capacity));
+        let is = new.get(name).map(|resource| capacity(resource.capacity));
+        if was != is {
+            let line = new.get(name).map(|resource| resource.line);
+            changes.push(Change::of(
+                format!("resource.{name}.capacity"),
+                was,
+                is,
+                line,
+                Reload::Words.effect(),
+            ));
+        }
+    }
+}
+
+/// `dependency.payrail`, `dependency.payrail.operation.refund`
+pub(crate) fn path(dependency: &Dependency) -> String {
+    match &dependency.parent {
+        None => format!("dependency.{}", dependency.name),
+        Some(parent) => {
+            let operation = dependency
+                .name
+                .strip_prefix(parent.as_str())
+                .unwrap_or(&dependency.name);
+            format!("dependency.{parent}.operation.{}", operation.trim_start_matches('.'))
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Bytes to a tree of spanned values: limits first, then the encoding, then the syntax, all its faults at once.
+
+mod hint;
+mod repeat;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use toml::de::{DeTable, Error};
+
+use crate::fault::{Fault, FaultName};
+use crate::locate::Text;
+
+/// The largest file that is read.
+pub(crate) const MAX_BYTES: usize = 16 * 1024 * 1024;
+/// The deepest nesting of tables and lists.
+const MAX_LEVELS: usize = 16;
+/// A file of nothing but mistakes must not cost more than it can show.
+const MAX_FAULTS: usize = 20_000;
+
+/// The text behind the bytes, or the one fault that makes it no text.
+pub(crate) fn decode<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Box<Fault>> {
+    if bytes.len() > MAX_BYTES {
+        return Err(Box::new(too_large(file)));
+    }
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        let text = Text::new("");
+        let message = "the file is UTF-16; save it as UTF-8";
+        return Err(Box::new(
+            Fault::new(FaultName::Encoding, file, "", message).at(&text, &(0..0)),
+        ));
+    }
+    let body = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    std::str::from_utf8(body).map_err(|error| {
+        let good = error.valid_up_to();
+        let byte = body[good];
+        let text = std::str::from_utf8(&body[..good]).expect("valid up to here, says the error");
+        let message = format!("the byte 0x{byte:02X} is not UTF-8; save the file as UTF-8");
+        Box::new(Fault::new(FaultName::Encoding, file, "", message).at(&Text::new(text), &(good..good)))
+    })
+}
+
+pub(crate) fn too_large(file: &str) -> Fault {
+    Fault::new(
+        FaultName::TooLarge,
+        file,
+        "",
+        "the file is larger than 16 MiB, the most that is read",
+    )
+}
+
+/// What the syntax gave: the faults, and what is left to walk.
+pub(crate) struct Syntax {
+    pub(crate) faults: Vec<Fault>,
+    /// The text with blanks in place of the lines with mistakes, if there are any: it is read a second time, so that
+    /// the other faults of the file are found as well.
+    pub(crate) mended: Option<String>,
+    /// The paths of the keys on those lines: they are written, if not readable, and so are not missing.
+    pub(crate) lost: BTreeSet<String>,
+    /// The tree lacks more than that, so that nothing may be called missing.
+    pub(crate) partial: bool,
+}
+
+/// Turns the parser's errors into faults.
+pub(crate) fn judge(text: &Text<'_>, file: &str, errors: &[Error]) -> Syntax {
+    let mut faults = Vec::new();
+    let mut bad_lines = BTreeSet::new();
+    for error in errors.iter().filter(|error| !is_redefinition(error)) {
+        let span = error.span().unwrap_or(text.text.len()..text.text.len());
+        let index = text.line_index(span.start.min(text.text.len()));
+        if bad_lines.insert(index) && faults.len() < MAX_FAULTS {
+            faults.push(hint::fault(text, file, error.message(), &span));
+        }
+    }
+    let redefinitions: Vec<_> = errors.iter().filter(|error| is_redefinition(error)).collect();
+    if !redefinitions.is_empty() {
+        let found = repeat::repeats(text, file);
+        if found.is_empty() {
+            // Inside an inline table: there the parser's own place is all there is.
+            faults.extend(redefinitions.iter().map(|error| {
+                let span = error.span().unwrap_or(0..0);
+                let written = &text.text[span.clone()];
+                let message = format!("`{}` is defined twice; delete one", crate::name::shown(written));
+                Fault::new(FaultName::Duplicate, file, written, message).at(text, &span)
+            }));
+        }
+        faults.extend(found);
+    }
+    let mut partial = redefinitions.iter().any(|error| error.message().starts_with("cannot"));
+    let mut lost = BTreeSet::new();
+    let mended = (!bad_lines.is_empty()).then(|| {
+        let mut bytes = text.text.as_bytes().to_vec();
+        for index in bad_lines {
+            bytes[text.line_range(index)].fill(b' ');
+            if let Some(path) = hint::path_of_line(text, index) {
+                lost.insert(path);
+            } else {
+                partial = true;
+                blank_table(text, index, &mut bytes);
+            }
+        }
+        String::from_utf8(bytes).expect("whole lines are whole characters, and blanks are ASCII")
+    });
+    if let Some(mended) = &mended {
+        partial |= DeTable::parse_recoverable(mended)
+            .1
+            .iter()
+            .any(|error| !is_redefinition(error));
+    }
+    Syntax {
+        faults,
+        mended,
+        lost,
+        partial,
+    }
+}
+
+/// What stands below a header that cannot be read belongs to no table; it would land in the one above.
+fn blank_table(text: &Text<'_>, header: usize, bytes: &mut [u8]) {
+    if !text.line(header).trim_start().starts_with('[') {
+        return;
+    }
+    let below = (header + 1..text.lines()).take_while(|index| !text.line(*index).trim_start().starts_with('['));
+    for index in below {
+        bytes[text.line_range(index)].fill(b' ');
+    }
+}
+
+fn is_redefinition(error: &Error) -> bool {
+    error.message().starts_with("duplicate key") || error.message().starts_with("cannot extend value")
+}
+
+/// What must be known before the parser may see the text: characters that end lines in secret, merges, depth.
+pub(crate) fn precheck(text: &Text<'_>, file: &str) -> Vec<Fault> {
+    let mut faults = strange_characters(text, file);
+    if faults.is_empty() {
+        faults = hint::foreign(text, file);
+    }
+    if faults.is_empty() {
+        faults.extend(too_deep(text, file));
+    }
+    faults
+}
+
+fn strange_characters(text: &Text<'_>, file: &str) -> Vec<Fault> {
+    let bytes = text.text.as_bytes();
+    let mut faults = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (at, byte) in bytes.iter().copied().enumerate() {
+        let why = match byte {
+            b'\r' if bytes.get(at + 1) != Some(&b'\n') => {
+                "a carriage return (U+000D) without a line feed; the file was probably saved with line ends of an old \
+                 Mac: save it with LF or CRLF"
+            }
+            0x1A => "a Ctrl-Z (U+001A), an end-of-file mark of old DOS programs; delete it",
+            0 => "a NUL byte (U+0000); the file was probably cut or is no text",
+            0xEF if bytes[at..].starts_with(b"\xEF\xBB\xBF") && (at == 0 || bytes[at - 1] == b'\n') => {
+                "a byte-order mark (U+FEFF) inside the file; two files were probably joined: delete it"
+            }
+            0x01..=0x08 | 0x0B | 0x0C | 0x0E..=0x1F | 0x7F => {
+                "a control character, which TOML does not allow; delete it"
+            }
+            _ => continue,
+        };
+        // One kind is one cause: a thousand of them need one message.
+        if seen.insert(byte) {
+            let width = if byte == 0xEF { 3 } else { 1 };
+            let message = if why.starts_with("a control") {
+                format!("U+{byte:04X} is {why}")
+            } else {
+                why.to_owned()
+            };
+            faults.push(Fault::new(FaultName::Encoding, file, "", message).at(text, &(at..at + width)));
+        }
+    }
+    faults
+}
+
+/// Deep nesting costs the parser its stack, so it is counted on the tokens, which cannot recurse.
+fn too_deep(text: &Text<'_>, file: &str) -> Option<Fault> {
+    use toml_parser::lexer::TokenKind;
+    let (mut header, mut dots, mut open) = (0, 0, 0_usize);
+    let (mut in_header, mut line_start) = (false, true);
+    for token in toml_parser::Source::new(text.text).lex() {
+        match token.kind() {
+            TokenKind::Newline => {
+                if in_header {
+                    header = dots;
+                    in_header = false;
+                }
+                if open == 0 {
+                    dots = 0;
+                    line_start = true;
+                }
+                continue;
+            }
+            TokenKind::Whitespace => continue,
+            TokenKind::LeftSquareBracket if line_start => {
+                in_header = true;
+                header = 0;
+            }
+            TokenKind::LeftSquareBracket | TokenKind::LeftCurlyBracket if !in_header => open += 1,
+            TokenKind::RightSquareBracket | TokenKind::RightCurlyBracket if !in_header => open = open.saturating_sub(1),
+            TokenKind::Dot => dots += 1,
+            TokenKind::Equals if open == 0 => dots = dots.min(MAX_LEVELS + 1),
+            TokenKind::Comma => dots = dots.min(1),
+            _ => {}
+        }
+        line_start = false;
+        let levels = header + dots + open + 1;
+        if levels > MAX_LEVELS {
+            let span: Range<usize> = token.span().start()..token.span().end();
+            let message = "nested deeper than 16 levels, the most that is read";
+            return Some(
+                Fault::new(FaultName::TooDeep, file, "", message)
+                    .at(text, &span)
+                    .allowed_here("16 levels"),
+            );
+        }
+    }
+    None
+}

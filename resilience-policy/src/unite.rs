@@ -1,0 +1,138 @@
+//! Policies of several packages in one binary, united by the names of their dependencies.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::diff::path;
+use crate::fault::{Fault, FaultName, PolicyError, Related};
+use crate::hash;
+use crate::locate::Place;
+use crate::policy::{Dependency, Inner, Policy, Resource};
+
+pub(crate) fn unite(parts: &[(&str, Policy)]) -> Result<Policy, PolicyError> {
+    let Some((_, first)) = parts.first() else {
+        return Policy::from_toml("version = 1\n");
+    };
+    let mut dependencies: BTreeMap<String, (usize, Dependency)> = BTreeMap::new();
+    let mut resources: BTreeMap<String, (usize, Resource)> = BTreeMap::new();
+    let mut faults = Vec::new();
+    for (at, (_, policy)) in parts.iter().enumerate() {
+        for (name, dependency) in &policy.inner.dependencies {
+            match dependencies.get(name) {
+                Some((before, other)) => differences(parts, (*before, other), (at, dependency), &mut faults),
+                None => drop(dependencies.insert(name.clone(), (at, dependency.clone()))),
+            }
+        }
+        for (name, resource) in &policy.inner.resources {
+            match resources.get(name) {
+                Some((before, other)) if other.capacity != resource.capacity => {
+                    let key = format!("resource.{name}.capacity");
+                    let values = (other.capacity.to_string(), resource.capacity.to_string());
+                    faults.push(fault(
+                        parts,
+                        &key,
+                        (*before, Some(other.line)),
+                        (at, Some(resource.line)),
+                        &values,
+                    ));
+                }
+                Some(_) => {}
+                None => drop(resources.insert(name.clone(), (at, resource.clone()))),
+            }
+        }
+    }
+    if !faults.is_empty() {
+        return Err(PolicyError::new(faults));
+    }
+    let dependencies = dependencies
+        .into_iter()
+        .map(|(name, (_, dependency))| (name, dependency))
+        .collect();
+    let resources = resources
+        .into_iter()
+        .map(|(name, (_, resource))| (name, resource))
+        .collect();
+    let runtime = first.runtime().clone();
+    let hash = hash::of(&runtime, &dependencies, &resources);
+    Ok(Policy {
+        inner: Arc::new(Inner {
+            file: first.file().into(),
+            hash,
+            runtime,
+            dependencies,
+            resources,
+        }),
+    })
+}
+
+fn differences(
+    parts: &[(&str, Policy)],
+    (before, old): (usize, &Dependency),
+    (at, new): (usize, &Dependency),
+    faults: &mut Vec<Fault>,
+) {
+    let mut keys: Vec<&str> = old
+        .values
+        .iter()
+        .chain(&new.values)
+        .map(|value| value.key.as_str())
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    for key in keys {
+        let of = |dependency: &Dependency| dependency.values.iter().find(|value| value.key == key).cloned();
+        let (was, is) = (of(old), of(new));
+        let text = |value: &Option<crate::policy::Effective>| {
+            value
+                .as_ref()
+                .map_or_else(|| "none".into(), |value| value.value.to_string())
+        };
+        let values = (text(&was), text(&is));
+        if values.0 != values.1 {
+            let line = |value: Option<crate::policy::Effective>, header: u32| {
+                value.and_then(|value| value.line).or(Some(header))
+            };
+            let key = format!("{}.{key}", path(new));
+            faults.push(fault(
+                parts,
+                &key,
+                (before, line(was, old.line)),
+                (at, line(is, new.line)),
+                &values,
+            ));
+        }
+    }
+}
+
+fn fault(
+    parts: &[(&str, Policy)],
+    key: &str,
+    (before, old_line): (usize, Option<u32>),
+    (at, new_line): (usize, Option<u32>),
+    (old, new): &(String, String),
+) -> Fault {
+    let ((old_package, old_policy), (new_package, new_policy)) = (&parts[before], &parts[at]);
+    let message = format!(
+        "`{key}` is {new} in package `{new_package}` and {old} in package `{old_package}`; one name has one set of \
+         numbers in a binary: let both packages read one file, or name the dependencies apart"
+    );
+    let mut fault = Fault::new(
+        FaultName::Contradiction,
+        &new_policy.file().to_string_lossy(),
+        key,
+        message,
+    );
+    fault.value = Some(new.clone());
+    fault.place = new_line.map(|line| Place {
+        line,
+        column: 1,
+        end_column: 2,
+    });
+    fault.related.push(Related {
+        file: old_policy.file().to_string_lossy().into_owned(),
+        line: old_line.unwrap_or(1),
+        column: 1,
+        message: format!("package `{old_package}` says {old}"),
+    });
+    fault
+}

@@ -1,0 +1,73 @@
+//! The one clock: monotonic nanoseconds since a moment long before the first reading.
+//!
+//! With the feature `testing` it is tokio's, so that `tokio::time::pause` moves every guard.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+#[cfg(not(feature = "testing"))]
+use std::time::Instant;
+#[cfg(feature = "testing")]
+use tokio::time::Instant;
+
+/// "Never": later than any instant that a clock will show.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// A paused clock stands at the moment its runtime was built, which may lie before the first
+/// reading of another thread; the anchor lies a day earlier so that no reading is cut to zero.
+fn anchor() -> Instant {
+    static ANCHOR: OnceLock<Instant> = OnceLock::new();
+    *ANCHOR.get_or_init(|| {
+        let now = Instant::now();
+        now.checked_sub(Duration::from_secs(86_400)).unwrap_or(now)
+    })
+}
+
+/// Now, in nanoseconds.
+pub(crate) fn now() -> u64 {
+    nanos(Instant::now().saturating_duration_since(anchor()))
+}
+
+/// A duration in nanoseconds, cut at what the clock can show (584 years).
+pub(crate) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(NEVER)
+}
+
+/// A timer of tokio's that fires at `at`.
+///
+/// # Panics
+///
+/// Outside a tokio runtime with time enabled; callers ask [`timers`] first.
+pub(crate) fn sleep_until(at: u64) -> tokio::time::Sleep {
+    #[cfg(feature = "testing")]
+    return match anchor().checked_add(Duration::from_nanos(at)) {
+        Some(instant) => tokio::time::sleep_until(instant),
+        None => tokio::time::sleep(Duration::from_nanos(at.saturating_sub(now()))),
+    };
+    #[cfg(not(feature = "testing"))]
+    tokio::time::sleep(Duration::from_nanos(at.saturating_sub(now())))
+}
+
+/// Whether a timer can be made here. Guarded calls belong in a tokio runtime; outside one they run
+/// without bounds of time rather than panic.
+pub(crate) fn timers() -> bool {
+    tokio::runtime::Handle::try_current().is_ok()
+}
+
+/// Wall time now. With `testing` it moves with tokio's clock, so that a paused test can reach an
+/// override's end.
+pub(crate) fn wall() -> std::time::SystemTime {
+    #[cfg(feature = "testing")]
+    {
+        static START: OnceLock<(std::time::SystemTime, u64)> = OnceLock::new();
+        let (wall, at) = *START.get_or_init(|| (std::time::SystemTime::now(), now()));
+        let at_now = now();
+        if at_now >= at {
+            wall + Duration::from_nanos(at_now - at)
+        } else {
+            wall - Duration::from_nanos(at - at_now)
+        }
+    }
+    #[cfg(not(feature = "testing"))]
+    std::time::SystemTime::now()
+}

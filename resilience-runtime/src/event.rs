@@ -1,0 +1,252 @@
+//! What is reported. The guard, the runtime and the watcher make events; observers turn them into
+//! logs, metrics and records. Names and fields are stable, and never under a lock.
+
+use std::fmt::{self, Display};
+
+use crate::dependency::Pinned;
+use crate::layer::breaker::{Transition, rate};
+use crate::observe;
+use crate::outcome::Outcome;
+use crate::rejection::Rejection;
+
+/// The target of every event.
+pub(crate) const TARGET: &str = "resilience";
+
+/// The names of all events.
+#[cfg(test)]
+pub(crate) const NAMES: [&str; 10] = [
+    "breaker.transition",
+    "call.rejected",
+    "fallback.failed",
+    "policy.reloaded",
+    "policy.refused",
+    "policy.missing",
+    "override.set",
+    "override.expiring",
+    "override.expired",
+    "breaker.sample",
+];
+
+/// Who answered a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Served {
+    Primary,
+    Fallback,
+    Stale,
+    Error,
+}
+
+/// One event, borrowing from where it happened, so that an event nobody reads costs nothing.
+#[non_exhaustive]
+pub(crate) enum Event<'a> {
+    Transition {
+        dependency: &'a str,
+        instance: &'a str,
+        from: &'static str,
+        to: &'static str,
+        cause: &'static str,
+        failure_rate: Option<f64>,
+        slow_rate: Option<f64>,
+        calls: u32,
+        cooldown_ms: Option<u64>,
+    },
+    Rejected {
+        dependency: &'a str,
+        function: &'a str,
+        reason: &'static str,
+        retry_after_ms: Option<u64>,
+        /// The mode let it through all the same.
+        observed: bool,
+    },
+    Sample {
+        dependency: &'a str,
+        outcome: &'static str,
+        slow: bool,
+    },
+    FallbackFailed {
+        dependency: &'a str,
+        function: &'a str,
+        kind: &'static str,
+        why: &'a dyn Display,
+        first: &'static str,
+    },
+    /// A policy is in force.
+    Reloaded {
+        file: &'a str,
+        hash: &'a str,
+        changes: usize,
+        detail: &'a dyn Display,
+    },
+    /// A policy or overrides file was refused; what was in force stays.
+    Refused {
+        file: &'a str,
+        error: &'a dyn Display,
+    },
+    Missing {
+        file: &'a str,
+    },
+    OverrideSet {
+        dependency: &'a str,
+        mode: &'static str,
+        by: &'a str,
+        reason: &'a str,
+        seconds: u64,
+    },
+    OverrideExpiring {
+        dependency: &'a str,
+        mode: &'static str,
+        by: &'a str,
+        seconds: u64,
+    },
+    OverrideExpired {
+        dependency: &'a str,
+        mode: &'static str,
+        by: &'a str,
+    },
+}
+
+/// The value of a field, as it is recorded.
+#[derive(Clone, Copy)]
+pub(crate) enum Field<'a> {
+    Text(&'a str),
+    Shown(&'a dyn Display),
+    Number(u64),
+    Rate(f64),
+    Bool(bool),
+}
+
+impl Display for Field<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Shown(shown) => shown.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Rate(rate) => rate.fmt(f),
+            Self::Bool(yes) => yes.fmt(f),
+        }
+    }
+}
+
+impl<'a> Event<'a> {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Transition { .. } => "breaker.transition",
+            Self::Rejected { .. } => "call.rejected",
+            Self::Sample { .. } => "breaker.sample",
+            Self::FallbackFailed { .. } => "fallback.failed",
+            Self::Reloaded { .. } => "policy.reloaded",
+            Self::Refused { .. } => "policy.refused",
+            Self::Missing { .. } => "policy.missing",
+            Self::OverrideSet { .. } => "override.set",
+            Self::OverrideExpiring { .. } => "override.expiring",
+            Self::OverrideExpired { .. } => "override.expired",
+        }
+    }
+
+    /// Every field but an absent one, by name.
+    #[cfg_attr(not(feature = "testing"), allow(dead_code))] // read by records only
+    pub(crate) fn fields(&self) -> Vec<(&'static str, Field<'a>)> {
+        use Field::{Bool, Number, Rate, Shown, Text};
+        let mut fields = Vec::new();
+        match *self {
+            Self::Transition { dependency, instance, from, to, cause, failure_rate, slow_rate, calls, cooldown_ms } => {
+                fields.extend([
+                    ("dependency", Text(dependency)),
+                    ("instance", Text(instance)),
+                    ("from", Text(from)),
+                    ("to", Text(to)),
+                    ("cause", Text(cause)),
+                    ("calls", Number(u64::from(calls))),
+                ]);
+                fields.extend(failure_rate.map(|rate| ("failure_rate", Rate(rate))));
+                fields.extend(slow_rate.map(|rate| ("slow_rate", Rate(rate))));
+                fields.extend(cooldown_ms.map(|ms| ("cooldown_ms", Number(ms))));
+            }
+            Self::Rejected { dependency, function, reason, retry_after_ms, observed } => {
+                fields.extend([
+                    ("dependency", Text(dependency)),
+                    ("function", Text(function)),
+                    ("reason", Text(reason)),
+                    ("observed", Bool(observed)),
+                ]);
+                fields.extend(retry_after_ms.map(|ms| ("retry_after_ms", Number(ms))));
+            }
+            Self::Sample { dependency, outcome, slow } => {
+                fields.extend([("dependency", Text(dependency)), ("outcome", Text(outcome)), ("slow", Bool(slow))]);
+            }
+            Self::FallbackFailed { dependency, function, kind, why, first } => fields.extend([
+                ("dependency", Text(dependency)),
+                ("function", Text(function)),
+                ("kind", Text(kind)),
+                ("why", Shown(why)),
+                ("first", Text(first)),
+            ]),
+            Self::Reloaded { file, hash, changes, detail } => fields.extend([
+                ("file", Text(file)),
+                ("hash", Text(hash)),
+                ("changes", Number(changes as u64)),
+                ("detail", Shown(detail)),
+            ]),
+            Self::Refused { file, error } => fields.extend([("file", Text(file)), ("error", Shown(error))]),
+            Self::Missing { file } => fields.push(("file", Text(file))),
+            Self::OverrideSet { dependency, mode, by, reason, seconds } => fields.extend([
+                ("dependency", Text(dependency)),
+                ("mode", Text(mode)),
+                ("by", Text(by)),
+                ("reason", Text(reason)),
+                ("seconds", Number(seconds)),
+            ]),
+            Self::OverrideExpiring { dependency, mode, by, seconds } => fields.extend([
+                ("dependency", Text(dependency)),
+                ("mode", Text(mode)),
+                ("by", Text(by)),
+                ("seconds", Number(seconds)),
+            ]),
+            Self::OverrideExpired { dependency, mode, by } => {
+                fields.extend([("dependency", Text(dependency)), ("mode", Text(mode)), ("by", Text(by))]);
+            }
+        }
+        fields
+    }
+}
+
+/// Hands an event to every observer.
+pub(crate) fn emit(event: &Event<'_>) {
+    observe::tracing::event(event);
+    #[cfg(feature = "testing")]
+    crate::testing::note(event);
+}
+
+pub(crate) fn transition(pinned: &Pinned, made: Transition) {
+    let Some(numbers) = &pinned.settings.breaker else { return };
+    emit(&Event::Transition {
+        dependency: pinned.breaker_name(),
+        instance: pinned.instance(),
+        from: made.from.as_str(),
+        to: made.to.as_str(),
+        cause: made.cause.as_str(),
+        failure_rate: rate(made.totals.failed, made.totals, numbers),
+        slow_rate: rate(made.totals.slow, made.totals, numbers),
+        calls: made.totals.calls,
+        cooldown_ms: made.cooldown.map(|nanos| nanos / 1_000_000),
+    });
+}
+
+pub(crate) fn rejected(pinned: &Pinned, function: &str, rejection: &Rejection, observed: bool) {
+    emit(&Event::Rejected {
+        dependency: pinned.identity.name(),
+        function,
+        reason: rejection.reason().as_str(),
+        retry_after_ms: rejection.retry_after().map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+        observed,
+    });
+}
+
+pub(crate) fn sample(pinned: &Pinned, outcome: Outcome, slow: bool) {
+    emit(&Event::Sample { dependency: pinned.breaker_name(), outcome: outcome.word(), slow });
+}
+
+/// `first` is what the call itself ended with: the reason of its rejection, or the word of its failure.
+pub(crate) fn fallback_failed(pinned: &Pinned, function: &str, kind: &'static str, why: &dyn Display, first: &'static str) {
+    emit(&Event::FallbackFailed { dependency: pinned.identity.name(), function, kind, why, first });
+}

@@ -1,0 +1,109 @@
+//! The chain of fallbacks: what a caller gets when the dependency did not answer.
+//!
+//! It begins after the call gave its slot back, runs in the caller's task, and ends the call. A form that has nothing
+//! to give declines, and the next one is tried.
+
+mod answer;
+mod chain;
+mod flights;
+mod key;
+mod one_per;
+mod run;
+mod slots;
+mod stale;
+
+// A paused clock drives them.
+#[cfg(all(test, feature = "testing"))]
+mod tests;
+
+pub use chain::Chain;
+pub use key::{StaleKey, stale_key};
+
+use std::any::TypeId;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::clock;
+use crate::guard::Call;
+use crate::ops::{End, Ops};
+use crate::outcome::Outcome;
+
+/// The forms of a fallback, as metrics and the snapshot name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Value,
+    Path,
+    With,
+    Stale,
+    Refuse,
+    None,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 6] = [Self::Value, Self::Path, Self::With, Self::Stale, Self::Refuse, Self::None];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Value => "value",
+            Self::Path => "path",
+            Self::With => "with",
+            Self::Stale => "stale",
+            Self::Refuse => "refuse",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What the fallbacks of one dependency share. Its parts allocate when they are first used.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    slots: slots::Slots,
+    stale: stale::Cache,
+    flights: flights::Flights,
+    used: [AtomicU64; Kind::ALL.len()],
+}
+
+impl State {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// How often each kind of form had the last word, by the kind's name.
+    pub(crate) fn used(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Kind::ALL.into_iter().zip(&self.used).map(|(kind, used)| (kind.as_str(), used.load(Ordering::Relaxed)))
+    }
+
+    /// Slots of `path` and `with` that are taken now.
+    pub(crate) fn slots_taken(&self) -> u32 {
+        self.slots.taken()
+    }
+
+    fn count(&self, kind: Kind) {
+        self.used[kind as usize].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The chain of a call that ended without an answer.
+pub(crate) fn fall<O: Ops>(call: Call, ops: O, end: End<O::Return>) -> Chain<O> {
+    Chain::new(call, ops, end)
+}
+
+/// Keeps a good answer for a `stale` form.
+pub(crate) fn keep<O>(call: &Call, ops: O, key: StaleKey, answer: &O::Return)
+where
+    O: Ops<Value: Clone + Send + Sync + 'static>,
+{
+    // A business answer says no; the answer to serve later is the last good one.
+    if let Some(value) = O::success(answer)
+        && ops.judge(answer) == Outcome::Success
+    {
+        let pinned = call.pinned();
+        let settings = &pinned.settings.fallback;
+        let limits = stale::Limits {
+            entries: usize::try_from(settings.max_entries).unwrap_or(usize::MAX),
+            age: clock::nanos(settings.max_stale),
+        };
+        let value = Arc::new(value.clone());
+        pinned.fallback.stale.put((key, TypeId::of::<O::Value>()), clock::now(), value, limits);
+    }
+}

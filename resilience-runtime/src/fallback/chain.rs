@@ -1,0 +1,370 @@
+//! What a chain knows while it goes from form to form, and the forms that need no time.
+
+use std::any::{Any, TypeId};
+use std::hash::Hash;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use resilience_policy::Fail;
+
+use super::answer::Answer;
+use super::key::{StaleKey, flight_key};
+use super::one_per::OnePer;
+use super::run::{Bound, Ran};
+use super::slots::Slot;
+use super::{Kind, State};
+use crate::clock;
+use crate::degraded;
+use crate::dependency::Pinned;
+use crate::event::{self, Served};
+use crate::failure::Failure;
+use crate::guard::Call;
+use crate::identity::Identity;
+use crate::ops::{End, Ops, Refuses};
+use crate::private::Form;
+use crate::rejection::{Reason, Rejection};
+use crate::served::Freshness;
+
+/// The fallbacks of one call, on their way.
+///
+/// What a caller gets when no form answers: the error of the last form where that one ran; else the body's own error,
+/// or the rejection as an error. Where a `with` took the body's error and gave none back, the nearest thing that is
+/// left.
+#[must_use = "the last form of a chain ends the call"]
+pub struct Chain<O: Ops> {
+    ops: O,
+    /// The call; gone when a form has ended it.
+    call: Option<Call>,
+    identity: &'static Identity,
+    rejection: Option<Rejection>,
+    /// What the body gave; gone when `with` took its error.
+    own: Option<O::Return>,
+    /// Why the chain began: the reason of the rejection or the class of the failure.
+    first: &'static str,
+    /// The error of the form that ran last and had one, with the form's number.
+    error: Option<(usize, O::Error)>,
+    /// What cut a form short that had taken the body's error.
+    cut: Option<Reason>,
+    panic: Option<Box<dyn Any + Send>>,
+    slot: Option<Slot>,
+    /// The form that is tried, and the time it has.
+    form: usize,
+    bound: Option<Bound>,
+}
+
+impl<O: Ops> Chain<O> {
+    pub(super) fn new(call: Call, ops: O, end: End<O::Return>) -> Self {
+        let (own, rejection, first) = match end {
+            End::Rejected(rejection) => {
+                let first = rejection.reason().as_str();
+                (None, Some(rejection), first)
+            }
+            End::Failed(own) | End::Value(own) => {
+                let first = ops.judge(&own).word();
+                (Some(own), None, first)
+            }
+        };
+        Self {
+            ops,
+            identity: call.pinned().identity,
+            call: Some(call),
+            rejection,
+            own,
+            first,
+            error: None,
+            cut: None,
+            panic: None,
+            slot: None,
+            form: 0,
+            bound: None,
+        }
+    }
+
+    /// Whether form number `form`, a `path` or a `with`, may run; it holds a slot from here on.
+    pub fn offers(&mut self, form: usize) -> bool {
+        if !self.offers_shared(form) {
+            return false;
+        }
+        self.slot = self.pinned().and_then(|pinned| Slot::take(&pinned.fallback, max(pinned)));
+        if self.slot.is_none() {
+            self.declined(&NO_SLOT);
+        }
+        self.slot.is_some()
+    }
+
+    /// The same for a form with `one_per`, which takes its slot when it turns out to be the one that runs.
+    pub fn offers_shared(&mut self, form: usize) -> bool {
+        self.slot = None;
+        self.bound = None;
+        self.form = form;
+        let Some(call) = self.call.as_ref().filter(|_| self.may_answer()) else { return false };
+        let bound = Bound::of(call);
+        if bound.is_over() {
+            self.declined(&"no time is left");
+            return false;
+        }
+        self.bound = Some(bound);
+        true
+    }
+
+    /// What `with` gets: why the call has no answer, or why the form before had none.
+    pub fn failure(&mut self) -> Option<Failure<O::Error>> {
+        let failure = self.take_failure();
+        if failure.is_none() {
+            self.slot = None;
+        }
+        failure
+    }
+
+    fn take_failure(&mut self) -> Option<Failure<O::Error>> {
+        if let Some(rejection) = &self.rejection {
+            return Some(Failure::Rejected(rejection.clone()));
+        }
+        if let Some(own) = self.own.take() {
+            return match self.ops.into_error(own) {
+                Ok(error) => Some(Failure::Error(error)),
+                Err(own) => {
+                    self.own = Some(own);
+                    None
+                }
+            };
+        }
+        if let Some((_, error)) = self.error.take() {
+            return Some(Failure::Error(error));
+        }
+        self.cut_short().map(Failure::Rejected)
+    }
+
+    /// Runs `path` or `with`.
+    pub fn answer<F: Future<Output = O::Return>>(&mut self, fallback: F) -> Answer<'_, O, F> {
+        let slot = self.slot.take();
+        Answer::new(self, slot, fallback)
+    }
+
+    /// Runs `path` or `with`, or waits for the run that another call began for the same key.
+    pub fn one_per<K, F>(&mut self, key: &K, fallback: F) -> OnePer<'_, O, F>
+    where
+        K: Hash + ?Sized,
+        F: Future<Output = O::Return>,
+        O::Return: Clone + Send + Sync + 'static,
+    {
+        let site = self.call.as_ref().and_then(Call::site);
+        let key = flight_key::<K, O::Return>(site, self.form, key);
+        OnePer::new(self, key, fallback)
+    }
+
+    /// The last good answer for `key`, if there is one that is young enough.
+    pub fn stale(&mut self, form: usize, key: StaleKey) -> Option<O::Return>
+    where
+        O::Value: Clone + Send + Sync + 'static,
+    {
+        self.form = form;
+        let pinned = self.pinned().filter(|_| self.may_answer())?;
+        let max_age = clock::nanos(pinned.settings.fallback.max_stale);
+        let kept = (key, TypeId::of::<O::Value>());
+        let (shared, age) = pinned.fallback.stale.get(kept, clock::now(), max_age)?;
+        let shared = shared.downcast_ref::<O::Value>()?;
+        // `Clone` is the user's: outside the lock, and not trusted.
+        match catch_unwind(AssertUnwindSafe(|| shared.clone())) {
+            Ok(value) => {
+                let answer = self.ops.succeed(value);
+                Some(self.serve(Kind::Stale, answer, Freshness::Stale { age }))
+            }
+            Err(panic) => {
+                self.panicked(panic);
+                None
+            }
+        }
+    }
+
+    /// The last form `value`. An operator's `fail = "closed"` is obeyed where there is an error to return instead.
+    pub fn value(mut self, form: usize, make: impl FnOnce() -> O::Value) -> O::Return {
+        self.form = form;
+        if !O::PLAIN && !self.may_answer() {
+            return self.give_up();
+        }
+        match catch_unwind(AssertUnwindSafe(make)) {
+            Ok(value) => {
+                let answer = self.ops.succeed(value);
+                self.serve(Kind::Value, answer, Freshness::Fallback)
+            }
+            Err(panic) => {
+                self.panicked(panic);
+                self.give_up()
+            }
+        }
+    }
+
+    /// The last form `refuse`: a failed call keeps its own error, a rejected one gets the error made here.
+    pub fn refuse(mut self, form: usize, make: impl FnOnce(Rejection) -> O::Error) -> O::Return
+    where
+        O: Refuses,
+    {
+        self.form = form;
+        self.end(Some(Kind::Refuse), Served::Error);
+        if let Some(rejection) = self.rejection.take() {
+            return self.ops.fail(make(rejection));
+        }
+        if let Some(own) = self.own.take() {
+            return own;
+        }
+        if let Some((_, error)) = self.error.take() {
+            return self.ops.fail(error);
+        }
+        match self.cut_short() {
+            Some(rejection) => self.ops.fail(make(rejection)),
+            None => self.go_on_unwinding(),
+        }
+    }
+
+    /// The last form `none`.
+    pub fn none(mut self, form: usize) -> O::Return
+    where
+        O: Refuses,
+    {
+        self.form = form;
+        self.end(Some(Kind::None), Served::Error);
+        self.give_up()
+    }
+
+    /// The last form was a `path`, a `with` or a `stale`, and did not answer.
+    pub fn dry(mut self) -> O::Return
+    where
+        O: Refuses,
+    {
+        let last = self.call.as_ref().and_then(Call::site).map(|site| site.spec().forms.len());
+        match self.error.take() {
+            Some((form, error)) if last == Some(form + 1) => {
+                self.end(None, Served::Error);
+                self.ops.fail(error)
+            }
+            error => {
+                self.error = error;
+                self.give_up()
+            }
+        }
+    }
+
+    pub(super) fn pinned(&self) -> Option<&Pinned> {
+        self.call.as_ref().map(Call::pinned)
+    }
+
+    /// What a running form needs: the call's numbers and what the dependency's fallbacks share.
+    pub(super) fn shared(&self) -> Option<(Arc<State>, u32)> {
+        self.pinned().map(|pinned| (Arc::clone(&pinned.fallback), max(pinned)))
+    }
+
+    pub(super) fn take_bound(&mut self) -> Option<Bound> {
+        self.bound.take()
+    }
+
+    /// A form ran. An error lets the chain go on, and so does a form that did not come to its end.
+    pub(super) fn ran(&mut self, ran: Ran<O::Return>) -> Option<O::Return> {
+        match ran {
+            Ran::Answered(answer) => match self.ops.answered(answer) {
+                Ok(answer) => return Some(self.serve(self.kind(), answer, Freshness::Fallback)),
+                Err(error) => {
+                    self.declined(&"it returned an error");
+                    self.error = Some((self.form, error));
+                }
+            },
+            Ran::Late(reason) => {
+                self.declined(&"its time was up");
+                self.cut = Some(reason);
+            }
+            Ran::Panicked(panic) => self.panicked(panic),
+        }
+        None
+    }
+
+    /// A form with `one_per` was to run and found no slot; a `with` holds the body's error by then.
+    pub(super) fn found_no_slot(&mut self) {
+        self.declined(&NO_SLOT);
+        self.cut = Some(Reason::BulkheadFull);
+    }
+
+    fn panicked(&mut self, panic: Box<dyn Any + Send>) {
+        self.declined(&"it panicked");
+        self.panic = Some(panic);
+    }
+
+    /// The operator may have closed what was open when the code was written.
+    fn may_answer(&self) -> bool {
+        self.pinned().is_some_and(|pinned| pinned.settings.fail == Fail::Open)
+    }
+
+    fn kind(&self) -> Kind {
+        let site = self.call.as_ref().and_then(Call::site);
+        match site.and_then(|site| site.spec().forms.get(self.form)) {
+            Some(Form::With(_)) => Kind::With,
+            Some(Form::Stale) => Kind::Stale,
+            Some(Form::Value) => Kind::Value,
+            Some(Form::Refuse(_)) => Kind::Refuse,
+            Some(Form::None(_)) => Kind::None,
+            Some(Form::Path(_)) | None => Kind::Path,
+        }
+    }
+
+    fn declined(&self, why: &dyn std::fmt::Display) {
+        let Some(call) = &self.call else { return };
+        let function = call.site().map_or("", |site| site.spec().function);
+        event::fallback_failed(call.pinned(), function, self.kind().as_str(), why, self.first);
+    }
+
+    fn serve(&mut self, kind: Kind, mut answer: O::Return, freshness: Freshness) -> O::Return {
+        self.ops.mark(&mut answer, freshness);
+        degraded::note(self.identity, kind.as_str(), self.first);
+        self.end(Some(kind), if kind == Kind::Stale { Served::Stale } else { Served::Fallback });
+        answer
+    }
+
+    /// Ends the call. User code that follows may panic without the call being counted as dropped.
+    fn end(&mut self, kind: Option<Kind>, served: Served) {
+        if let Some(call) = self.call.take() {
+            if let Some(kind) = kind {
+                call.pinned().fallback.count(kind);
+            }
+            call.close(served);
+        }
+    }
+
+    /// No form answered and none is left: the body's own error, the rejection, and only then what is left when a `with`
+    /// had taken the former.
+    fn give_up(mut self) -> O::Return {
+        self.end(None, Served::Error);
+        if let Some(own) = self.own.take() {
+            return own;
+        }
+        if let Some(rejected) = self.rejection.take().and_then(|rejection| self.ops.reject(rejection)) {
+            return rejected;
+        }
+        if let Some((_, error)) = self.error.take() {
+            return self.ops.fail(error);
+        }
+        match self.cut_short().and_then(|rejection| self.ops.reject(rejection)) {
+            Some(rejected) => rejected,
+            None => self.go_on_unwinding(),
+        }
+    }
+
+    /// A rejection for who lost the body's error to a form that was cut short.
+    fn cut_short(&self) -> Option<Rejection> {
+        self.cut.map(|reason| Rejection::new(self.identity, reason, None))
+    }
+
+    /// The one case without anything to return: the body's error went into a `with` that panicked, or a function
+    /// without `Result` was rejected and its `value` panicked.
+    fn go_on_unwinding(self) -> O::Return {
+        match self.panic {
+            Some(panic) => resume_unwind(panic),
+            // The macros end a chain that cannot be refused with `value` or `refuse`, which leave by the line above.
+            None => unreachable!("a chain has an error, a rejection or a panic to give"),
+        }
+    }
+}
+
+const NO_SLOT: &str = "no slot is free, see `fallback.max_concurrent`";
+
+fn max(pinned: &Pinned) -> u32 {
+    pinned.settings.fallback.max_concurrent
+}

@@ -1,0 +1,533 @@
+//! Each form, and what a chain of them gives.
+
+use std::future::{Future, pending};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use super::{Chain, State, fall, keep, stale_key};
+use crate::classify::RetryAfter as _;
+use crate::failure::Failure;
+use crate::guard::Call;
+use crate::ops::{End, MarkNone as _, PickPlain as _, PlainOps, ResultOps, ops, ops_refusing, pick, served};
+use crate::outcome::{Classify, FailureKind, Outcome};
+use crate::private::{Form, Spec};
+use crate::rejection::{Reason, Rejection};
+use crate::runtime::Runtime;
+use crate::served::{Freshness, Served};
+use crate::site::Site;
+use crate::{deadline, degraded};
+
+const OPEN: &str = r#"
+version = 1
+[dependency.recs]
+fail = "open"
+label = "recommendations"
+timeout = "1s"
+[dependency.recs.fallback]
+max_concurrent = 2
+timeout = "200ms"
+max_stale = "1m"
+"#;
+
+#[derive(Debug, Clone, PartialEq)]
+enum Error {
+    Down(&'static str),
+    Refused(Reason),
+}
+
+impl Classify for Error {
+    fn classify(&self) -> Outcome {
+        Outcome::Failure(FailureKind::Server)
+    }
+}
+
+impl From<Rejection> for Error {
+    fn from(rejection: Rejection) -> Self {
+        Self::Refused(rejection.reason())
+    }
+}
+
+type Answer = Result<u32, Error>;
+
+const fn spec(forms: &'static [Form]) -> Spec {
+    Spec {
+        dependency: "recs",
+        function: "recommend",
+        module: "tests",
+        file: file!(),
+        line: line!(),
+        package: "tests",
+        policy_file: "resilience.toml",
+        policy: OPEN,
+        layers: 1,
+        forms,
+        plain: false,
+    }
+}
+
+macro_rules! site {
+    ($($form:expr),*) => {{
+        static SITE: Site = Site::new(spec(&[$($form),*]));
+        &SITE
+    }};
+}
+
+const PATH: Form = Form::Path("popular");
+const WITH: Form = Form::With("explain");
+
+struct World(Runtime);
+
+impl World {
+    fn of(text: &str) -> Self {
+        Self(Runtime::new(resilience_policy::Policy::from_toml(text).unwrap()))
+    }
+
+    fn open() -> Self {
+        Self::of(OPEN)
+    }
+
+    /// The same numbers after an operator's edit.
+    fn closed() -> Self {
+        Self::of(&OPEN.replace(r#"fail = "open""#, r#"fail = "closed""#))
+    }
+
+    async fn call(&self, site: &'static Site) -> Call {
+        self.0.scope(async { Call::begin(site) }).await
+    }
+
+    async fn failed(&self, site: &'static Site, error: &'static str) -> Chain<ResultOps<u32, Error>> {
+        fall(self.call(site).await, ops::<Answer, _>(), End::Failed(Err(Error::Down(error))))
+    }
+
+    async fn rejected(&self, site: &'static Site) -> Chain<ResultOps<u32, Error>> {
+        fall(self.call(site).await, ops::<Answer, _>(), End::Rejected(open()))
+    }
+
+    async fn used(&self, kind: &str) -> u64 {
+        let state = self.state().await;
+        state.used().find(|used| used.0 == kind).unwrap().1
+    }
+
+    async fn state(&self) -> Arc<State> {
+        Arc::clone(&self.call(site!()).await.pinned().fallback)
+    }
+}
+
+fn open() -> Rejection {
+    let identity = crate::identity::Identity::intern("recs", Some("recommendations"), None);
+    Rejection::new(identity, Reason::Open, Duration::from_secs(9).retry_after())
+}
+
+fn poll_once<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+async fn after(millis: u64, answer: Answer) -> Answer {
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+    answer
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_path_answers_and_says_so() {
+    let world = World::open();
+    let (answer, degraded) = degraded::collect(async {
+        let mut chain = world.rejected(site!(PATH)).await;
+        assert!(chain.offers(0));
+        assert_eq!(world.state().await.slots_taken(), 1);
+        chain.answer(async { Ok(7) }).await
+    })
+    .await;
+    assert_eq!(answer, Some(Ok(7)));
+    assert_eq!((world.used("path").await, world.state().await.slots_taken()), (1, 0));
+    let seen: Vec<_> = degraded.iter().map(|d| (d.dependency(), d.label(), d.kind(), d.reason())).collect();
+    assert_eq!(seen, [("recs", Some("recommendations"), "path", "open")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_error_of_the_last_form_is_the_answer() {
+    let world = World::open();
+    let mut chain = world.failed(site!(PATH), "body").await;
+    assert!(chain.offers(0));
+    assert_eq!(chain.answer(async { Err(Error::Down("path")) }).await, None);
+    assert_eq!(chain.dry(), Err(Error::Down("path")));
+    assert_eq!(world.used("path").await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_before_the_last_form_goes_on_and_a_dry_chain_gives_the_bodys_own() {
+    let world = World::open();
+    let site = site!(PATH, Form::Stale);
+    for rejected in [false, true] {
+        let mut chain = if rejected { world.rejected(site).await } else { world.failed(site, "body").await };
+        assert!(chain.offers(0));
+        assert_eq!(chain.answer(async { Err(Error::Down("path")) }).await, None);
+        assert_eq!(chain.stale(1, stale_key(site, "nobody")), None);
+        let expected = if rejected { Error::Refused(Reason::Open) } else { Error::Down("body") };
+        assert_eq!(chain.dry(), Err(expected));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn none_gives_the_calls_own_error_or_the_rejections() {
+    let world = World::open();
+    let site = site!(Form::None("nothing lesser exists"));
+    assert_eq!(world.failed(site, "body").await.none(0), Err(Error::Down("body")));
+    assert_eq!(world.rejected(site).await.none(0), Err(Error::Refused(Reason::Open)));
+    assert_eq!(world.used("none").await, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn refuse_makes_the_error_of_a_rejected_call_and_leaves_a_failed_one_alone() {
+    let world = World::open();
+    let site = site!(Form::Refuse("busy"));
+    let busy = |rejection: Rejection| {
+        assert_eq!(rejection.retry_after(), Some(Duration::from_secs(9)));
+        Error::Down("busy")
+    };
+    let rejected = fall(world.call(site).await, ops_refusing::<Answer, _>(), End::Rejected(open()));
+    assert_eq!(rejected.refuse(0, busy), Err(Error::Down("busy")));
+    let failed = fall(world.call(site).await, ops_refusing::<Answer, _>(), End::Failed(Err(Error::Down("body"))));
+    assert_eq!(failed.refuse(0, busy), Err(Error::Down("body")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_gets_the_rejection_or_the_bodys_error() {
+    let world = World::open();
+    let site = site!(WITH);
+    let mut chain = world.rejected(site).await;
+    assert!(chain.offers(0));
+    let failure = chain.failure().unwrap();
+    assert_eq!(failure.rejection().map(Rejection::reason), Some(Reason::Open));
+    assert_eq!(chain.answer(async { Err(Error::Down("with")) }).await, None);
+    assert_eq!(chain.dry(), Err(Error::Down("with")));
+
+    let mut chain = world.failed(site, "body").await;
+    assert!(chain.offers(0));
+    assert_eq!(chain.failure().and_then(Failure::into_error), Some(Error::Down("body")));
+    assert_eq!(chain.answer(async { Ok(1) }).await, Some(Ok(1)));
+    assert_eq!(world.used("with").await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_with_gets_the_error_of_the_first() {
+    let world = World::open();
+    let mut chain = world.failed(site!(WITH, WITH, Form::None("")), "body").await;
+    assert!(chain.offers(0));
+    assert!(chain.failure().is_some());
+    assert_eq!(chain.answer(async { Err(Error::Down("first")) }).await, None);
+    assert!(chain.offers(1));
+    assert_eq!(chain.failure().and_then(Failure::into_error), Some(Error::Down("first")));
+    assert_eq!(chain.answer(async { Err(Error::Down("second")) }).await, None);
+    assert_eq!(chain.none(2), Err(Error::Down("second")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_lost_in_a_with_that_ran_out_of_time_becomes_timed_out() {
+    let world = World::open();
+    let mut chain = world.failed(site!(WITH, Form::None("")), "body").await;
+    assert!(chain.offers(0));
+    let failure = chain.failure();
+    let begun = tokio::time::Instant::now();
+    let answer = chain.answer(async move {
+        pending::<()>().await;
+        failure.and_then(Failure::into_error).map_or(Ok(1), Err)
+    });
+    assert_eq!(answer.await, None);
+    assert_eq!(begun.elapsed(), Duration::from_millis(200));
+    assert_eq!(chain.none(1), Err(Error::Refused(Reason::TimedOut)));
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "explain is broken")]
+async fn an_error_lost_in_a_with_that_panicked_goes_on_unwinding() {
+    let world = World::open();
+    let mut chain = world.failed(site!(WITH), "body").await;
+    assert!(chain.offers(0));
+    assert!(chain.failure().is_some());
+    assert_eq!(chain.answer(async { panic!("explain is broken") }).await, None);
+    drop(chain.dry());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_success_that_classify_judged_failed_makes_with_decline() {
+    let world = World::open();
+    let judged = pick::<Answer>().ops(|_| Outcome::Failure(FailureKind::Other));
+    let mut chain = fall(world.call(site!(WITH, Form::None(""))).await, judged, End::Failed(Ok(3)));
+    assert!(chain.offers(0));
+    assert!(chain.failure().is_none());
+    assert_eq!(world.state().await.slots_taken(), 0);
+    assert_eq!(chain.none(1), Ok(3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_declines_and_the_body_keeps_its_error() {
+    let world = World::open();
+    let mut chain = world.failed(site!(PATH), "body").await;
+    assert!(chain.offers(0));
+    assert_eq!(chain.answer(async { panic!("popular is broken") }).await, None);
+    assert_eq!(world.state().await.slots_taken(), 0);
+    assert_eq!(chain.dry(), Err(Error::Down("body")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_ends_exactly_in_time_has_answered() {
+    let world = World::open();
+    for (millis, expected) in [(200, Some(Ok(1))), (201, None)] {
+        let mut chain = world.rejected(site!(PATH)).await;
+        assert!(chain.offers(0));
+        assert_eq!(chain.answer(after(millis, Ok(1))).await, expected, "{millis} ms");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_left_of_the_callers_deadline_bounds_it_too() {
+    let world = World::open();
+    let site = site!(WITH, Form::None(""));
+    let begun = tokio::time::Instant::now();
+    let answer = deadline::within(Duration::from_millis(50), async {
+        let mut chain = world.failed(site, "body").await;
+        assert!(chain.offers(0));
+        assert!(chain.failure().is_some());
+        assert_eq!(chain.answer(after(100, Ok(1))).await, None);
+        assert!(!chain.offers(0), "no time is left");
+        chain.none(1)
+    })
+    .await;
+    assert_eq!(begun.elapsed(), Duration::from_millis(50));
+    assert_eq!(answer, Err(Error::Refused(Reason::DeadlineExceeded)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_slot_the_next_form_is_tried_and_nothing_is_taken_from_the_call() {
+    let world = World::open();
+    let site = site!(WITH, Form::Value);
+    let mut first = world.rejected(site).await;
+    let mut second = world.rejected(site).await;
+    assert!(first.offers(0) && second.offers(0));
+    let mut third = world.failed(site, "body").await;
+    assert!(!third.offers(0));
+    assert_eq!(third.value(1, || 9), Ok(9));
+    drop(first);
+    assert!(world.rejected(site).await.offers(0));
+    drop(second);
+    assert_eq!((world.state().await.slots_taken(), world.used("value").await), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fallback_that_is_dropped_gives_its_slot_back() {
+    let world = World::open();
+    let mut chain = world.rejected(site!(PATH)).await;
+    assert!(chain.offers(0));
+    {
+        let mut answer = pin!(chain.answer(pending()));
+        assert!(poll_once(answer.as_mut()).is_pending());
+        assert_eq!(world.state().await.slots_taken(), 1);
+    }
+    assert_eq!(world.state().await.slots_taken(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_that_panics_leaves_the_bodys_error() {
+    let world = World::open();
+    let site = site!(Form::Value);
+    assert_eq!(world.failed(site, "body").await.value(0, || panic!("no value")), Err(Error::Down("body")));
+    assert_eq!(world.rejected(site).await.value(0, || panic!("no value")), Err(Error::Refused(Reason::Open)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operators_closed_skips_every_form_that_answers() {
+    let world = World::closed();
+    let site = site!(PATH, Form::Stale, Form::Value);
+    let key = stale_key(site, "a");
+    keep(&world.call(site).await, ops::<Answer, _>(), key, &Ok(1));
+    let mut chain = world.rejected(site).await;
+    assert!(!chain.offers(0) && !chain.offers_shared(0));
+    assert_eq!(chain.stale(1, key), None);
+    assert_eq!(chain.value(2, || unreachable!("it must not be made")), Err(Error::Refused(Reason::Open)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_good_answer_is_served_for_its_key_until_max_stale() {
+    let world = World::open();
+    let site = site!(Form::Stale, Form::None(""));
+    let (mine, other) = (stale_key(site, &("tenant", 1)), stale_key(site, &("tenant", 2)));
+    let call = world.call(site).await;
+    keep(&call, ops::<Answer, _>(), mine, &Ok(7));
+    keep(&call, ops::<Answer, _>(), mine, &Err(Error::Down("no answer is not a good one")));
+    keep(&call, pick::<Answer>().ops(|_| Outcome::Business), mine, &Ok(404));
+    tokio::time::advance(Duration::from_secs(60)).await;
+    assert_eq!(world.rejected(site).await.stale(0, other), None);
+    assert_eq!(world.rejected(site).await.stale(0, mine), Some(Ok(7)));
+    tokio::time::advance(Duration::from_millis(1)).await;
+    assert_eq!(world.rejected(site).await.stale(0, mine), None);
+    assert_eq!(world.used("stale").await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_type_or_function_never_gets_a_stale_answer() {
+    let world = World::open();
+    let (site, elsewhere) = (site!(Form::Stale), site!(Form::Stale));
+    keep(&world.call(site).await, ops::<Answer, _>(), stale_key(site, "a"), &Ok(7));
+    assert_eq!(world.rejected(site).await.stale(0, stale_key(elsewhere, "a")), None);
+    let text = ops::<Result<String, Error>, _>();
+    let mut chain = fall(world.call(site).await, text, End::Rejected(open()));
+    assert_eq!(chain.stale(0, stale_key(site, "a")), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn served_answers_are_marked_whatever_they_say() {
+    type Marked = Result<Served<u32>, Error>;
+    let world = World::open();
+    let site = site!(Form::Stale, PATH, Form::Value);
+    let ops = ops::<Marked, _>().marking(served::<Marked>().mark());
+    let key = stale_key(site, "a");
+    keep(&world.call(site).await, ops, key, &Ok(Served::fresh(7)));
+    tokio::time::advance(Duration::from_secs(3)).await;
+    let mut chain = fall(world.call(site).await, ops, End::Rejected(open()));
+    let age = Duration::from_secs(3);
+    assert_eq!(chain.stale(0, key), Some(Ok(Served { value: 7, freshness: Freshness::Stale { age } })));
+    let mut chain = fall(world.call(site).await, ops, End::Rejected(open()));
+    assert!(chain.offers(1));
+    let lesser = Served { value: 8, freshness: Freshness::Fallback };
+    assert_eq!(chain.answer(async { Ok(Served::fresh(8)) }).await, Some(Ok(lesser)));
+    let chain = fall(world.call(site).await, ops, End::Rejected(open()));
+    assert_eq!(chain.value(2, || Served::fresh(8)), Ok(lesser));
+    assert!(served::<Answer>().mark().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_function_without_result_answers_even_when_closed() {
+    let world = World::closed();
+    let site = site!(PATH, Form::Value);
+    let plain: PlainOps<u32> = pick::<u32>().ops(|_| Outcome::Failure(FailureKind::Other));
+    let mut chain = fall(world.call(site).await, plain, End::Rejected(open()));
+    assert!(!chain.offers(0));
+    assert_eq!(chain.value(1, || 5), 5);
+    let world = World::open();
+    let mut chain = fall(world.call(site).await, plain, End::Failed(4));
+    assert!(chain.offers(0));
+    assert_eq!(chain.failure().and_then(Failure::into_error), Some(4));
+    assert_eq!(chain.answer(async { 6 }).await, Some(6));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_readers_of_one_key_make_one_run() {
+    let world = World::open();
+    let site = site!(PATH);
+    let runs = Arc::new(AtomicU32::new(0));
+    let mut readers = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let (runs, mut chain) = (Arc::clone(&runs), world.rejected(site).await);
+        readers.spawn(async move {
+            assert!(chain.offers_shared(0));
+            let run = async move {
+                runs.fetch_add(1, Ordering::Relaxed);
+                after(100, Ok(7)).await
+            };
+            chain.one_per("key", run).await
+        });
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(world.state().await.slots_taken(), 1, "only the runner holds a slot");
+    let answers = readers.join_all().await;
+    assert!(answers.iter().all(|answer| *answer == Some(Ok(7))));
+    assert_eq!((runs.load(Ordering::Relaxed), world.used("path").await), (1, 100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_of_the_run_is_everybodys() {
+    let world = World::open();
+    let site = site!(PATH);
+    let (mut first, mut second) = (world.rejected(site).await, world.failed(site, "body").await);
+    assert!(first.offers_shared(0) && second.offers_shared(0));
+    let runs = first.one_per("key", after(10, Err(Error::Down("path"))));
+    let waits = second.one_per("key", async { unreachable!("it must not run") });
+    assert_eq!(tokio::join!(runs, waits), (None, None));
+    assert_eq!((first.dry(), second.dry()), (Err(Error::Down("path")), Err(Error::Down("path"))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn if_the_runners_caller_leaves_the_next_one_runs_within_its_own_time() {
+    let world = World::open();
+    let site = site!(PATH);
+    let (mut first, mut second) = (world.rejected(site).await, world.rejected(site).await);
+    assert!(first.offers_shared(0));
+    let mut runs = Box::pin(first.one_per("key", pending()));
+    assert!(poll_once(runs.as_mut()).is_pending());
+    tokio::time::advance(Duration::from_millis(50)).await;
+    assert!(second.offers_shared(0));
+    let mut waits = pin!(second.one_per("key", after(60, Ok(2))));
+    assert!(poll_once(waits.as_mut()).is_pending());
+    tokio::time::advance(Duration::from_millis(100)).await;
+    drop(runs);
+    let begun = tokio::time::Instant::now();
+    assert_eq!(waits.await, Some(Ok(2)));
+    assert_eq!(begun.elapsed(), Duration::from_millis(60));
+    assert_eq!(world.state().await.slots_taken(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiters_time_runs_from_when_it_began_to_wait() {
+    let world = World::open();
+    let site = site!(PATH, Form::None(""));
+    let (mut first, mut second) = (world.rejected(site).await, world.rejected(site).await);
+    assert!(first.offers_shared(0));
+    let mut runs = Box::pin(first.one_per("key", pending()));
+    assert!(poll_once(runs.as_mut()).is_pending());
+    tokio::time::advance(Duration::from_millis(150)).await;
+    assert!(second.offers_shared(0));
+    let begun = tokio::time::Instant::now();
+    let waits = second.one_per("key", pending());
+    let (gone, late) = tokio::join!(runs, waits);
+    assert_eq!((gone, late), (None, None));
+    assert_eq!(begun.elapsed(), Duration::from_millis(200));
+    assert_eq!(world.state().await.slots_taken(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_key_runs_beside_it_while_there_are_slots() {
+    let world = World::open();
+    let site = site!(PATH);
+    let (mut a, mut b) = (world.rejected(site).await, world.rejected(site).await);
+    let mut c = world.rejected(site).await;
+    assert!(a.offers_shared(0) && b.offers_shared(0) && c.offers_shared(0));
+    let both = tokio::join!(
+        a.one_per(&1, after(10, Ok(1))),
+        b.one_per(&2, after(10, Ok(2))),
+        c.one_per(&3, async { unreachable!("there are two slots") }),
+    );
+    assert_eq!(both, (Some(Ok(1)), Some(Ok(2)), None));
+    assert_eq!(c.dry(), Err(Error::Refused(Reason::Open)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_lost_in_a_with_that_found_no_slot_becomes_bulkhead_full() {
+    let world = World::open();
+    let site = site!(WITH, Form::None(""));
+    let (mut a, mut b) = (world.rejected(site).await, world.rejected(site).await);
+    assert!(a.offers(0) && b.offers(0));
+    let mut c = world.failed(site, "body").await;
+    assert!(c.offers_shared(0));
+    assert!(c.failure().is_some());
+    assert_eq!(c.one_per(&1, pending()).await, None);
+    assert_eq!(c.none(1), Err(Error::Refused(Reason::BulkheadFull)));
+}
+
+#[test]
+fn chains_and_their_futures_are_send_when_the_answers_are() {
+    fn send<T: Send>(_: &T) {}
+    fn check(chain: &mut Chain<ResultOps<u32, Error>>) {
+        send(chain);
+        send(&chain.answer(async { Ok(1) }));
+        send(&chain.one_per(&1, async { Ok(1) }));
+    }
+    let _ = check;
+}
+
+#[test]
+fn idle_state_is_small() {
+    assert!(size_of::<State>() <= 1024);
+}

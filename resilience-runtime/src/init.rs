@@ -1,0 +1,148 @@
+//! Finding the policy, putting it in force for the process, watching it.
+
+use std::fmt;
+use std::path::Path;
+
+use resilience_policy::{Fault, Policy, PolicyError, lookup};
+
+use crate::missing::Missing;
+use crate::runtime::{self, Runtime};
+use crate::watch::Watch;
+
+/// Keeps the policy file watched; dropping it ends the watching and leaves the policy in force.
+#[derive(Debug)]
+#[must_use = "dropping it stops the watching of the policy file"]
+pub struct Resilience {
+    runtime: Runtime,
+    watch: Option<Watch>,
+}
+
+impl Resilience {
+    /// The runtime of the process.
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// Whether a file is watched; a policy that was compiled in is not.
+    pub fn is_watching(&self) -> bool {
+        self.watch.is_some()
+    }
+}
+
+/// Finds the policy file, loads it, installs it for the process and watches it.
+///
+/// Looked for in this order: the file named by the variable `RESILIENCE_POLICY`, `resilience.toml` in the working
+/// directory, the policy compiled into the binary. Variables like `RESILIENCE__PAYRAIL__TIMEOUT` override single
+/// keys. Works outside of tokio too.
+///
+/// # Errors
+///
+/// When the file that is named cannot be read, when it has faults, when it lacks a dependency or a table that an
+/// annotated function names, and when the process has a runtime already.
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let _resilience = resilience_runtime::init()?;
+/// # Ok(()) }
+/// ```
+pub fn init() -> Result<Resilience, InitError> {
+    match lookup::at_run_time(None)? {
+        Some(file) => from_file(&file),
+        None => {
+            let policy = runtime::compiled_in_policy(&resilience_policy::environment())?;
+            let runtime = Runtime::new(policy);
+            runtime.install()?;
+            Ok(Resilience { runtime, watch: None })
+        }
+    }
+}
+
+/// The same with the file at `path`.
+///
+/// # Errors
+///
+/// As [`init`].
+pub fn init_from(path: impl AsRef<Path>) -> Result<Resilience, InitError> {
+    match lookup::at_run_time(Some(path.as_ref()))? {
+        Some(file) => from_file(&file),
+        None => from_file(path.as_ref()),
+    }
+}
+
+fn from_file(file: &Path) -> Result<Resilience, InitError> {
+    let environment = resilience_policy::environment();
+    let (bytes, policy) = Policy::read_with(file, &environment)?;
+    let runtime = Runtime::new(policy);
+    runtime.install()?;
+    let watch = Watch::start(runtime.clone(), file.to_owned(), bytes, environment);
+    Ok(Resilience { runtime, watch: Some(watch) })
+}
+
+/// Why the process has no runtime of its own.
+pub struct InitError {
+    kind: Kind,
+}
+
+enum Kind {
+    Policy(PolicyError),
+    Missing { file: String, missing: Vec<Missing> },
+    Second,
+}
+
+impl InitError {
+    pub(crate) fn missing(file: &Path, missing: Vec<Missing>) -> Self {
+        Self { kind: Kind::Missing { file: file.display().to_string(), missing } }
+    }
+
+    pub(crate) fn second() -> Self {
+        Self { kind: Kind::Second }
+    }
+
+    /// The faults of the policy, if it could not be loaded.
+    pub fn faults(&self) -> &[Fault] {
+        match &self.kind {
+            Kind::Policy(error) => error.faults(),
+            _ => &[],
+        }
+    }
+
+    /// The functions whose dependency or table the policy lacks.
+    pub fn functions(&self) -> &[Missing] {
+        match &self.kind {
+            Kind::Missing { missing, .. } => missing,
+            _ => &[],
+        }
+    }
+}
+
+impl From<PolicyError> for InitError {
+    fn from(error: PolicyError) -> Self {
+        Self { kind: Kind::Policy(error) }
+    }
+}
+
+impl fmt::Display for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Policy(error) => error.fmt(f),
+            Kind::Missing { file, missing } => {
+                write!(f, "{file}: the policy lacks what annotated functions name")?;
+                for missing in missing {
+                    write!(f, "\n  {missing}")?;
+                }
+                Ok(())
+            }
+            Kind::Second => f.write_str(
+                "the process has a resilience runtime already; call `init` or `install` once, and use `Runtime::scope` for further ones",
+            ),
+        }
+    }
+}
+
+impl fmt::Debug for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for InitError {}

@@ -1,0 +1,620 @@
+//! The breaker as a pure machine: (state, event, now) in, decision and transition out. No lock, no
+//! clock, no runtime; the shell in `breaker.rs` owns those.
+
+use std::time::Duration;
+
+use resilience_policy::Breaker as Numbers;
+
+use super::window::{Totals, Window};
+use crate::clock::{NEVER, nanos};
+use crate::words::{Cause, State};
+
+/// What those who come during a ramp and are not admitted are told.
+const RAMP_RETRY_AFTER: u64 = 1_000_000_000;
+
+/// Leave to make one attempt. It carries the period that gave it; a result of another period
+/// changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) struct Permit {
+    pub(crate) period: u64,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Ordinary,
+    /// One of the attempts that decide a half-open state, by its number.
+    Probe(u64),
+    /// Measured while open; decides nothing.
+    Sample,
+}
+
+/// Why an attempt was not admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Open { retry_after: u64 },
+    ProbesBusy { retry_after: u64 },
+}
+
+/// How an attempt ended, as far as the breaker cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Success { slow: bool },
+    Failure { slow: bool, timed_out: bool },
+    /// Neither: throttled, ignored, a failure that does not count, a dropped call.
+    Uncounted,
+}
+
+/// One change of state, with what was known at that moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Transition {
+    pub(crate) from: State,
+    pub(crate) to: State,
+    pub(crate) cause: Cause,
+    pub(crate) at: u64,
+    pub(crate) totals: Totals,
+    /// The cooldown drawn, when it opened.
+    pub(crate) cooldown: Option<u64>,
+}
+
+/// The transitions that one step can make; a clock that jumped may pass several ends at once.
+pub(crate) type Transitions = [Option<Transition>; 3];
+
+#[derive(Debug)]
+pub(crate) struct Machine {
+    phase: Phase,
+    period: u64,
+    window: Window,
+    /// Failures in a row.
+    run: u32,
+    /// Openings in a row.
+    openings: u32,
+    cause: Option<Cause>,
+    since: u64,
+    left_closed: Option<u64>,
+    late: u64,
+    probe_number: u64,
+    /// Uniform in [0, 1); drawn once per opening.
+    draw: fn() -> f64,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Closed,
+    Open { opened: u64, until: u64, draw: f64, sampled: u64 },
+    HalfOpen(HalfOpen),
+}
+
+#[derive(Debug, Default)]
+struct HalfOpen {
+    /// Number and end of time of each probe that runs.
+    running: Vec<(u64, u64)>,
+    successes: u32,
+    /// `None` while probing; then the step of the ramp.
+    step: Option<usize>,
+    arrivals: u64,
+    admitted: u64,
+}
+
+/// What a reader sees without changing anything.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    pub(crate) state: State,
+    pub(crate) cause: Option<Cause>,
+    pub(crate) since: u64,
+    pub(crate) left_closed: Option<u64>,
+    pub(crate) totals: Totals,
+    pub(crate) retry_after: Option<u64>,
+    pub(crate) openings: u32,
+}
+
+impl Machine {
+    pub(crate) fn new(numbers: &Numbers, now: u64, draw: fn() -> f64) -> Self {
+        Self {
+            phase: Phase::Closed,
+            period: 0,
+            window: Window::new(numbers.window),
+            run: 0,
+            openings: 0,
+            cause: None,
+            since: now,
+            left_closed: None,
+            late: 0,
+            probe_number: 0,
+            draw,
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        match self.phase {
+            Phase::Closed => State::Closed,
+            Phase::Open { .. } => State::Open,
+            Phase::HalfOpen(_) => State::HalfOpen,
+        }
+    }
+
+    pub(crate) fn period(&self) -> u64 {
+        self.period
+    }
+
+    /// The instant at which open ends, while open.
+    pub(crate) fn open_until(&self) -> u64 {
+        match self.phase {
+            Phase::Open { until, .. } => until,
+            _ => 0,
+        }
+    }
+
+    /// What the clock alone has changed: a cooldown that is over, a probe whose time is up.
+    pub(crate) fn tick(&mut self, now: u64, numbers: &Numbers) -> Transitions {
+        let mut made = Transitions::default();
+        for place in &mut made {
+            *place = self.tick_once(now, numbers);
+            if place.is_none() {
+                break;
+            }
+        }
+        made
+    }
+
+    fn tick_once(&mut self, now: u64, numbers: &Numbers) -> Option<Transition> {
+        match &self.phase {
+            Phase::Closed => None,
+            Phase::Open { until, .. } => {
+                let until = *until;
+                (now >= until).then(|| {
+                    let next = Phase::HalfOpen(HalfOpen::default());
+                    self.change(next, Cause::CooldownOver, until, None, now)
+                })
+            }
+            Phase::HalfOpen(half) => {
+                let first_end = half.running.iter().map(|probe| probe.1).min()?;
+                (now > first_end).then(|| self.open(Cause::ProbeTimedOut, first_end, numbers, now))
+            }
+        }
+    }
+
+    /// Asks for leave to make an attempt that may take until `end`. Call [`tick`](Self::tick) first.
+    pub(crate) fn admit(&mut self, now: u64, end: u64, numbers: &Numbers) -> Result<Permit, Refusal> {
+        let period = self.period;
+        match &mut self.phase {
+            Phase::Closed => Ok(Permit { period, kind: Kind::Ordinary }),
+            Phase::Open { until, sampled, .. } => {
+                if let Some(every) = numbers.sample_every
+                    && now.saturating_sub(*sampled) >= nanos(every)
+                {
+                    *sampled = now;
+                    return Ok(Permit { period, kind: Kind::Sample });
+                }
+                Err(Refusal::Open { retry_after: until.saturating_sub(now) })
+            }
+            Phase::HalfOpen(half) => {
+                half.admit(now, numbers)?;
+                self.probe_number += 1;
+                half.running.push((self.probe_number, end));
+                Ok(Permit { period, kind: Kind::Probe(self.probe_number) })
+            }
+        }
+    }
+
+    /// What [`admit`](Self::admit) would say, without taking anything.
+    pub(crate) fn would_admit(&self, now: u64, numbers: &Numbers) -> Result<(), Refusal> {
+        match &self.phase {
+            Phase::Closed => Ok(()),
+            Phase::Open { until, .. } => Err(Refusal::Open { retry_after: until.saturating_sub(now) }),
+            Phase::HalfOpen(half) => half.has_room(now, numbers),
+        }
+    }
+
+    /// Takes the result of an attempt. The clock is read at most once, and not at all for a good
+    /// result in a closed window of calls: that is the path of nearly every call.
+    pub(crate) fn settle(
+        &mut self,
+        permit: Permit,
+        mark: Mark,
+        clock: impl FnOnce() -> u64,
+        numbers: &Numbers,
+    ) -> Option<Transition> {
+        if permit.period != self.period {
+            self.late += 1;
+            return None;
+        }
+        match &mut self.phase {
+            Phase::Closed => self.settle_closed(mark, clock, numbers),
+            Phase::Open { .. } => None,
+            Phase::HalfOpen(half) => {
+                let Kind::Probe(number) = permit.kind else { return None };
+                half.running.retain(|probe| probe.0 != number);
+                let now = clock();
+                match mark {
+                    Mark::Uncounted => None,
+                    Mark::Failure { timed_out: true, .. } => Some(self.open(Cause::ProbeTimedOut, now, numbers, now)),
+                    Mark::Failure { .. } => Some(self.open(Cause::ProbeFailed, now, numbers, now)),
+                    Mark::Success { slow: true } => Some(self.open(Cause::ProbeSlow, now, numbers, now)),
+                    Mark::Success { slow: false } => {
+                        let cause = half.succeeded(numbers)?;
+                        Some(self.close(cause, now))
+                    }
+                }
+            }
+        }
+    }
+
+    fn settle_closed(&mut self, mark: Mark, clock: impl FnOnce() -> u64, numbers: &Numbers) -> Option<Transition> {
+        let (failed, slow) = match mark {
+            Mark::Uncounted => return None,
+            Mark::Success { slow } => (false, slow),
+            Mark::Failure { slow, .. } => (true, slow),
+        };
+        self.run = if failed { self.run.saturating_add(1) } else { 0 };
+        if let Some(totals) = self.window.push_untimed(failed, slow) {
+            let cause = tripped(totals, self.run, numbers)?;
+            let now = clock();
+            return Some(self.open(cause, now, numbers, now));
+        }
+        let now = clock();
+        let totals = self.window.push(now, failed, slow);
+        let cause = tripped(totals, self.run, numbers)?;
+        Some(self.open(cause, now, numbers, now))
+    }
+
+    /// Opens now, whatever the state. An opening from half-open or open counts as one more in a row.
+    pub(crate) fn trip(&mut self, cause: Cause, now: u64, numbers: &Numbers) -> Transition {
+        self.open(cause, now, numbers, now)
+    }
+
+    /// Back to closed, with nothing remembered.
+    pub(crate) fn reset(&mut self, now: u64) -> Option<Transition> {
+        let made = (self.state() != State::Closed).then(|| self.close(Cause::Reset, now));
+        self.window.clear();
+        self.run = 0;
+        self.openings = 0;
+        made
+    }
+
+    /// New numbers: a changed window starts empty, an open state ends at opened-at plus the new
+    /// cooldown, with the spread drawn when it opened. Says whether the window was emptied.
+    pub(crate) fn renumber(&mut self, numbers: &Numbers) -> bool {
+        if let Phase::Open { opened, until, draw, .. } = &mut self.phase {
+            *until = opened.saturating_add(cooldown(numbers, self.openings, *draw));
+        }
+        let changed = self.window.shape() != numbers.window;
+        if changed {
+            self.window = Window::new(numbers.window);
+        }
+        changed
+    }
+
+    pub(crate) fn read(&mut self, now: u64, numbers: &Numbers) -> Reading {
+        let retry_after = match self.would_admit(now, numbers) {
+            Ok(()) => None,
+            Err(Refusal::Open { retry_after } | Refusal::ProbesBusy { retry_after }) => Some(retry_after),
+        };
+        Reading {
+            state: self.state(),
+            cause: self.cause,
+            since: self.since,
+            left_closed: self.left_closed,
+            totals: self.window.totals(now),
+            retry_after,
+            openings: self.openings,
+        }
+    }
+
+    #[cfg(test)]
+    fn late(&self) -> u64 {
+        self.late
+    }
+
+    fn open(&mut self, cause: Cause, at: u64, numbers: &Numbers, now: u64) -> Transition {
+        self.openings = self.openings.saturating_add(1);
+        let draw = (self.draw)();
+        let cooldown = cooldown(numbers, self.openings, draw);
+        let next = Phase::Open { opened: at, until: at.saturating_add(cooldown), draw, sampled: at };
+        self.change(next, cause, at, Some(cooldown), now)
+    }
+
+    fn close(&mut self, cause: Cause, now: u64) -> Transition {
+        let made = self.change(Phase::Closed, cause, now, None, now);
+        self.window.clear();
+        self.run = 0;
+        self.openings = 0;
+        made
+    }
+
+    fn change(&mut self, next: Phase, cause: Cause, at: u64, cooldown: Option<u64>, now: u64) -> Transition {
+        let from = self.state();
+        self.phase = next;
+        self.period += 1;
+        self.cause = Some(cause);
+        self.since = at;
+        let to = self.state();
+        if to == State::Closed {
+            self.left_closed = None;
+        } else if from == State::Closed {
+            self.left_closed = Some(at);
+        }
+        Transition { from, to, cause, at, totals: self.window.totals(now), cooldown }
+    }
+}
+
+impl HalfOpen {
+    fn has_room(&self, now: u64, numbers: &Numbers) -> Result<(), Refusal> {
+        if let Some(step) = self.step {
+            return if self.is_turn(share(numbers, step)) {
+                Ok(())
+            } else {
+                Err(Refusal::ProbesBusy { retry_after: RAMP_RETRY_AFTER })
+            };
+        }
+        let needed = numbers.probe_successes.saturating_sub(self.successes);
+        let allowed = numbers.probes.min(needed) as usize;
+        if self.running.len() < allowed {
+            return Ok(());
+        }
+        let longest = self.running.iter().map(|probe| probe.1).max().unwrap_or(NEVER);
+        Err(Refusal::ProbesBusy { retry_after: longest.saturating_sub(now) })
+    }
+
+    fn admit(&mut self, now: u64, numbers: &Numbers) -> Result<(), Refusal> {
+        let answer = self.has_room(now, numbers);
+        if self.step.is_some() {
+            self.arrivals += 1;
+            if answer.is_ok() {
+                self.admitted += 1;
+            }
+        }
+        answer
+    }
+
+    /// Whether this arrival is one of the share: the first, and then one per 1 ÷ share.
+    fn is_turn(&self, share: f64) -> bool {
+        #[allow(clippy::cast_precision_loss)] // arrivals of one step, far below 2^52
+        let (arrivals, admitted) = (self.arrivals as f64, self.admitted as f64);
+        arrivals >= admitted / share - 1e-9
+    }
+
+    /// One success more; says with which cause to close when that was the last one needed.
+    fn succeeded(&mut self, numbers: &Numbers) -> Option<Cause> {
+        self.successes += 1;
+        if self.successes < numbers.probe_successes {
+            return None;
+        }
+        let next = self.step.map_or(0, |step| step + 1);
+        if next < numbers.ramp.len() {
+            self.step = Some(next);
+            self.successes = 0;
+            self.arrivals = 0;
+            self.admitted = 0;
+            return None;
+        }
+        Some(if self.step.is_some() { Cause::RampDone } else { Cause::ProbesSucceeded })
+    }
+}
+
+/// A reload may have shortened the ramp while it ran: then everybody is admitted until it ends.
+fn share(numbers: &Numbers, step: usize) -> f64 {
+    numbers.ramp.get(step).copied().unwrap_or(1.0)
+}
+
+fn tripped(totals: Totals, run: u32, numbers: &Numbers) -> Option<Cause> {
+    // A window without a bad result cannot trip anything.
+    if totals.bad == 0 {
+        return None;
+    }
+    if totals.calls >= numbers.minimum_calls {
+        let reached = |count: u32, rate: Option<f64>| {
+            // The quotient, not the product: k/n rounds to the very number that the file's `k/n` reads as.
+            rate.is_some_and(|rate| f64::from(count) / f64::from(totals.calls) >= rate)
+        };
+        if reached(totals.failed, numbers.failure_rate) {
+            return Some(Cause::FailureRate);
+        }
+        if reached(totals.slow, numbers.slow_rate) {
+            return Some(Cause::SlowRate);
+        }
+        if reached(totals.bad, numbers.bad_rate) {
+            return Some(Cause::BadRate);
+        }
+    }
+    numbers.consecutive_failures.filter(|limit| run >= *limit).map(|_| Cause::ConsecutiveFailures)
+}
+
+/// `cooldown` × `cooldown_factor`^(openings − 1), at most `cooldown_max`, spread by ± `cooldown_jitter`.
+fn cooldown(numbers: &Numbers, openings: u32, draw: f64) -> u64 {
+    let exponent = i32::try_from(openings.saturating_sub(1)).unwrap_or(i32::MAX);
+    let grown = numbers.cooldown.as_secs_f64() * numbers.cooldown_factor.powi(exponent);
+    let longest = numbers.cooldown_max.as_secs_f64();
+    // Written so that an overflow to infinity is cut too.
+    let base = if grown < longest { grown } else { longest };
+    if numbers.cooldown_jitter == 0.0 && exponent == 0 {
+        return nanos(numbers.cooldown.min(numbers.cooldown_max));
+    }
+    let spread = base * (1.0 + numbers.cooldown_jitter * (2.0 * draw - 1.0));
+    nanos(Duration::try_from_secs_f64(spread).unwrap_or(numbers.cooldown_max))
+}
+
+/// The rate of `count` in the window, `None` below the minimum.
+pub(crate) fn rate(count: u32, totals: Totals, numbers: &Numbers) -> Option<f64> {
+    (totals.calls >= numbers.minimum_calls.max(1)).then(|| f64::from(count) / f64::from(totals.calls))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn numbers(text: &str) -> Numbers {
+        let file = format!(
+            "version = 1\n[dependency.a]\nfail = \"closed\"\ntimeout = \"3s\"\n[dependency.a.breaker]\ncooldown_jitter = 0.0\n{text}\n"
+        );
+        let policy = resilience_policy::Policy::from_toml(&file).unwrap();
+        policy.dependency("a").unwrap().breaker.clone().unwrap()
+    }
+
+    fn machine(numbers: &Numbers) -> Machine {
+        Machine::new(numbers, 0, || 0.5)
+    }
+
+    fn run(machine: &mut Machine, numbers: &Numbers, now: u64, mark: Mark) -> Result<Option<Transition>, Refusal> {
+        let _ = machine.tick(now, numbers);
+        let permit = machine.admit(now, now + 3 * S, numbers)?;
+        Ok(machine.settle(permit, mark, || now, numbers))
+    }
+
+    const F: Mark = Mark::Failure { slow: false, timed_out: false };
+    const OK: Mark = Mark::Success { slow: false };
+
+    #[test]
+    fn sd_r12_nineteen_failures_from_empty_stay_closed_and_the_twentieth_opens() {
+        let numbers = numbers("window = \"20 calls\"\nminimum_calls = 20");
+        let mut breaker = machine(&numbers);
+        for _ in 0..19 {
+            assert_eq!(run(&mut breaker, &numbers, 0, F), Ok(None));
+        }
+        let made = run(&mut breaker, &numbers, 0, F).unwrap().unwrap();
+        assert_eq!((made.to, made.cause, made.cooldown), (State::Open, Cause::FailureRate, Some(30 * S)));
+    }
+
+    #[test]
+    fn brk_10_eight_of_ten_reaches_eight_tenths() {
+        let numbers = numbers("window = \"10 calls\"\nminimum_calls = 10\nfailure_rate = 0.8");
+        let mut breaker = machine(&numbers);
+        for mark in [F, F, OK, F, F, F, OK, F, F] {
+            assert_eq!(run(&mut breaker, &numbers, 0, mark), Ok(None));
+        }
+        assert!(run(&mut breaker, &numbers, 0, F).unwrap().is_some());
+    }
+
+    #[test]
+    fn every_share_of_a_hundred_is_reached_exactly() {
+        for failures in 1..=100_u32 {
+            let numbers = numbers(&format!("window = \"100 calls\"\nminimum_calls = 100\nfailure_rate = {}", f64::from(failures) / 100.0));
+            let totals = Totals { calls: 100, failed: failures, slow: 0, bad: failures };
+            assert_eq!(tripped(totals, 0, &numbers), Some(Cause::FailureRate), "{failures}");
+            let fewer = Totals { failed: failures - 1, ..totals };
+            assert_eq!(tripped(fewer, 0, &numbers), None, "{failures}");
+        }
+    }
+
+    #[test]
+    fn ho_20_open_ends_exactly_at_its_end() {
+        let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"1s\"");
+        let mut breaker = machine(&numbers);
+        assert!(run(&mut breaker, &numbers, 0, F).unwrap().is_some());
+        assert_eq!(run(&mut breaker, &numbers, S - 1, OK), Err(Refusal::Open { retry_after: 1 }));
+        assert_eq!(run(&mut breaker, &numbers, S, OK).unwrap().unwrap().to, State::Closed);
+    }
+
+    #[test]
+    fn ho_11_a_hung_probe_reopens_at_the_end_of_its_time() {
+        let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"5s\"\ncooldown_factor = 1.0");
+        let mut breaker = machine(&numbers);
+        let _ = run(&mut breaker, &numbers, 0, F);
+        let _ = breaker.tick(5 * S, &numbers);
+        let hung = breaker.admit(5 * S, 6 * S, &numbers).unwrap();
+        assert_eq!(run(&mut breaker, &numbers, 5 * S + S / 2, OK), Err(Refusal::ProbesBusy { retry_after: S / 2 }));
+        assert_eq!(run(&mut breaker, &numbers, 6 * S + 1, OK), Err(Refusal::Open { retry_after: 5 * S - 1 }));
+        assert_eq!(breaker.read(6 * S + 1, &numbers).since, 6 * S);
+        assert_eq!(breaker.settle(hung, OK, || 7 * S, &numbers), None);
+        assert_eq!(breaker.late(), 1);
+        assert_eq!(run(&mut breaker, &numbers, 11 * S + 2, OK).unwrap().unwrap().to, State::Closed);
+    }
+
+    #[test]
+    fn an_hour_in_one_step_passes_both_ends() {
+        let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"5s\"");
+        let mut breaker = machine(&numbers);
+        let _ = run(&mut breaker, &numbers, 0, F);
+        let _ = breaker.tick(5 * S, &numbers);
+        let _hung = breaker.admit(5 * S, 6 * S, &numbers).unwrap();
+        let made: Vec<_> = breaker.tick(3_600 * S, &numbers).into_iter().flatten().map(|t| (t.to, t.at)).collect();
+        assert_eq!(made, [(State::Open, 6 * S), (State::HalfOpen, 16 * S)]);
+    }
+
+    #[test]
+    fn stl_01_results_of_an_earlier_period_change_nothing() {
+        let numbers = numbers("window = \"4 calls\"\nminimum_calls = 4\ncooldown = \"1s\"\nprobes = 2\nprobe_successes = 2");
+        let mut breaker = machine(&numbers);
+        let a = breaker.admit(0, NEVER, &numbers).unwrap();
+        for _ in 0..4 {
+            let _ = run(&mut breaker, &numbers, 0, F);
+        }
+        let _ = breaker.tick(S, &numbers);
+        let c = breaker.admit(S, 2 * S, &numbers).unwrap();
+        assert_eq!(breaker.settle(a, OK, || S, &numbers), None);
+        assert_eq!(breaker.settle(c, OK, || S, &numbers), None);
+        assert_eq!(breaker.state(), State::HalfOpen);
+        assert_eq!(run(&mut breaker, &numbers, S, OK).unwrap().unwrap().to, State::Closed);
+    }
+
+    #[test]
+    fn gm_r11_a_ramp_admits_its_share_and_a_failure_in_it_reopens() {
+        let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"1s\"\nramp = [0.05, 0.25]\nprobes = 2\nprobe_successes = 2");
+        let mut breaker = machine(&numbers);
+        let _ = run(&mut breaker, &numbers, 0, F);
+        for _ in 0..2 {
+            assert_eq!(run(&mut breaker, &numbers, S, OK), Ok(None));
+        }
+        let admitted: Vec<_> = (0..41).filter(|_| run(&mut breaker, &numbers, S, Mark::Uncounted).is_ok()).collect();
+        assert_eq!(admitted, [0, 20, 40]);
+        assert_eq!(run(&mut breaker, &numbers, S, OK), Err(Refusal::ProbesBusy { retry_after: S }));
+        let _ = breaker.trip(Cause::Trip, S, &numbers);
+        let _ = breaker.tick(10 * S, &numbers);
+        for _ in 0..2 {
+            assert_eq!(run(&mut breaker, &numbers, 10 * S, OK), Ok(None));
+        }
+        assert_eq!(run(&mut breaker, &numbers, 10 * S, F).unwrap().unwrap().cause, Cause::ProbeFailed);
+    }
+
+    #[test]
+    fn a_ramp_ends_closed_after_its_last_step() {
+        let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"1s\"\nramp = [0.5]");
+        let mut breaker = machine(&numbers);
+        let _ = run(&mut breaker, &numbers, 0, F);
+        assert_eq!(run(&mut breaker, &numbers, S, OK), Ok(None));
+        let made = run(&mut breaker, &numbers, S, OK).unwrap().unwrap();
+        assert_eq!((made.to, made.cause), (State::Closed, Cause::RampDone));
+    }
+
+    #[test]
+    fn gm_r12_the_cooldown_grows_is_cut_and_starts_again_after_closing() {
+        let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"10s\"\ncooldown_max = \"30s\"");
+        let drawn: Vec<_> = (1..=4).map(|n| cooldown(&numbers, n, 0.9) / S).collect();
+        assert_eq!(drawn, [10, 20, 30, 30]);
+        assert_eq!(cooldown(&numbers, u32::MAX, 0.9), 30 * S);
+    }
+
+    #[test]
+    fn gm_r13_the_cooldown_is_spread_evenly_around_itself() {
+        let mut numbers = numbers("cooldown = \"10s\"");
+        numbers.cooldown_jitter = 0.1;
+        assert_eq!(cooldown(&numbers, 1, 0.0), 9 * S);
+        assert_eq!(cooldown(&numbers, 1, 0.5), 10 * S);
+        assert!(cooldown(&numbers, 1, 0.999_999) < 11 * S);
+    }
+
+    #[test]
+    fn a_sample_is_let_through_once_per_its_time_and_decides_nothing() {
+        let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\nsample_every = \"10s\"");
+        let mut breaker = machine(&numbers);
+        let _ = run(&mut breaker, &numbers, 0, F);
+        assert!(run(&mut breaker, &numbers, 9 * S, OK).is_err());
+        assert_eq!(run(&mut breaker, &numbers, 10 * S, OK), Ok(None));
+        assert!(run(&mut breaker, &numbers, 19 * S, OK).is_err());
+        assert_eq!(breaker.state(), State::Open);
+    }
+
+    #[test]
+    fn a_reload_moves_the_end_of_open_and_empties_a_changed_window() {
+        let before = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"30s\"");
+        let mut breaker = machine(&before);
+        let _ = run(&mut breaker, &before, 5 * S, F);
+        let after = numbers("window = \"2 calls\"\nminimum_calls = 1\ncooldown = \"10s\"");
+        assert!(breaker.renumber(&after));
+        assert_eq!(breaker.open_until(), 15 * S);
+        assert_eq!(breaker.read(6 * S, &after).totals.calls, 0);
+    }
+}

@@ -1,0 +1,208 @@
+//! What the breaker looks at: the last N results, exact, or the last T of time, in slices.
+
+use resilience_policy::Window as Shape;
+
+use crate::clock::nanos;
+use crate::sliding::Sliding;
+
+/// Slices of a time window. A result leaves between T − T/32 and T.
+const SLICES: usize = 32;
+/// Above this a ring is made at the first result, so that an idle dependency stays small.
+const EAGER: u32 = 4_096;
+
+/// Sums over the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) calls: u32,
+    pub(crate) failed: u32,
+    pub(crate) slow: u32,
+    /// Failed or slow.
+    pub(crate) bad: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Window {
+    shape: Shape,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Calls(Ring),
+    Time(Sliding<SLICES, 4>),
+}
+
+impl Window {
+    pub(crate) fn new(shape: Shape) -> Self {
+        let kind = match shape {
+            Shape::Calls(calls) => Kind::Calls(Ring::new(calls)),
+            Shape::Time(time) => Kind::Time(Sliding::new(nanos(time))),
+        };
+        Self { shape, kind }
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Counts a result where no time is needed; `None` if this window needs one.
+    pub(crate) fn push_untimed(&mut self, failed: bool, slow: bool) -> Option<Totals> {
+        match &mut self.kind {
+            Kind::Calls(ring) => {
+                ring.push(failed, slow);
+                Some(ring.totals)
+            }
+            Kind::Time(_) => None,
+        }
+    }
+
+    pub(crate) fn push(&mut self, now: u64, failed: bool, slow: bool) -> Totals {
+        match &mut self.kind {
+            Kind::Calls(ring) => {
+                ring.push(failed, slow);
+                ring.totals
+            }
+            Kind::Time(sliding) => {
+                sliding.add(now, [1, u32::from(failed), u32::from(slow), u32::from(failed || slow)]);
+                Self::read(sliding, now)
+            }
+        }
+    }
+
+    pub(crate) fn totals(&mut self, now: u64) -> Totals {
+        match &mut self.kind {
+            Kind::Calls(ring) => ring.totals,
+            Kind::Time(sliding) => Self::read(sliding, now),
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        match &mut self.kind {
+            Kind::Calls(ring) => ring.clear(),
+            Kind::Time(sliding) => sliding.clear(),
+        }
+    }
+
+    fn read(sliding: &mut Sliding<SLICES, 4>, now: u64) -> Totals {
+        let [calls, failed, slow, bad] = sliding.totals(now);
+        Totals { calls, failed, slow, bad }
+    }
+}
+
+/// Two bits a result, 32 results a word, oldest overwritten first.
+#[derive(Debug)]
+struct Ring {
+    words: Vec<u64>,
+    capacity: u32,
+    next: u32,
+    totals: Totals,
+}
+
+const FAILED: u64 = 0b01;
+const SLOW: u64 = 0b10;
+
+impl Ring {
+    fn new(capacity: u32) -> Self {
+        let mut ring = Self { words: Vec::new(), capacity: capacity.max(1), next: 0, totals: Totals::default() };
+        if capacity <= EAGER {
+            ring.grow();
+        }
+        ring
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.words = vec![0; self.capacity.div_ceil(32) as usize];
+    }
+
+    fn push(&mut self, failed: bool, slow: bool) {
+        if self.words.is_empty() {
+            self.grow();
+        }
+        let word = &mut self.words[(self.next / 32) as usize];
+        let shift = (self.next % 32) * 2;
+        let new = u64::from(failed) | (u64::from(slow) << 1);
+        let old = (*word >> shift) & 0b11;
+        *word = *word & !(0b11 << shift) | (new << shift);
+        self.next += 1;
+        if self.next == self.capacity {
+            self.next = 0;
+        }
+        // Before the ring is full the places ahead hold zeroes, which take nothing away.
+        if self.totals.calls < self.capacity {
+            self.totals.calls += 1;
+        }
+        if old != new {
+            self.totals.failed = self.totals.failed + u32::from(new & FAILED != 0) - u32::from(old & FAILED != 0);
+            self.totals.slow = self.totals.slow + u32::from(new & SLOW != 0) - u32::from(old & SLOW != 0);
+            self.totals.bad = self.totals.bad + u32::from(new != 0) - u32::from(old != 0);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.words.fill(0);
+        self.next = 0;
+        self.totals = Totals::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_ring_equals_a_recount_of_the_last_n() {
+        for capacity in [1_u32, 2, 5, 31, 32, 33, 100, 5_000] {
+            let mut window = Window::new(Shape::Calls(capacity));
+            let mut last = VecDeque::new();
+            let mut random = fastrand::Rng::with_seed(u64::from(capacity));
+            for _ in 0..12_000 {
+                let (failed, slow) = (random.bool(), random.u8(..) < 50);
+                last.push_back((failed, slow));
+                if last.len() > capacity as usize {
+                    last.pop_front();
+                }
+                let totals = window.push(0, failed, slow);
+                let count = |f: &dyn Fn(&(bool, bool)) -> bool| u32::try_from(last.iter().filter(|x| f(x)).count()).unwrap();
+                assert_eq!(totals.calls, u32::try_from(last.len()).unwrap());
+                assert_eq!(totals.failed, count(&|x| x.0));
+                assert_eq!(totals.slow, count(&|x| x.1));
+                assert_eq!(totals.bad, count(&|x| x.0 || x.1));
+            }
+        }
+    }
+
+    #[test]
+    fn win_04_totals_of_a_five_second_window() {
+        let mut window = Window::new(Shape::Time(Duration::from_secs(5)));
+        let ms = |ms: u64| 1_000_000_000 + ms * 1_000_000;
+        let steps = [
+            (0, true, 1, 1),
+            (100, false, 2, 1),
+            (200, false, 3, 1),
+            (1_200, false, 4, 1),
+            (2_200, false, 5, 1),
+            (3_200, true, 6, 2),
+            (4_200, false, 7, 2),
+            (5_200, false, 5, 1),
+            (6_200, false, 5, 1),
+            (11_200, false, 1, 0),
+        ];
+        for (at, failed, calls, failures) in steps {
+            let totals = window.push(ms(at), failed, false);
+            assert_eq!((totals.calls, totals.failed), (calls, failures), "at {at} ms");
+        }
+    }
+
+    #[test]
+    fn clearing_forgets_everything() {
+        let mut window = Window::new(Shape::Calls(3));
+        window.push(0, true, true);
+        window.clear();
+        assert_eq!(window.totals(0), Totals::default());
+        assert_eq!(window.push(0, false, false), Totals { calls: 1, ..Totals::default() });
+    }
+}

@@ -1,0 +1,311 @@
+//! The bulkhead: slots, a bounded line in order of arrival, and slots per key inside them.
+
+mod queue;
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use queue::Queue;
+pub(crate) use queue::Ticket;
+
+/// A key's 128-bit hash; the key itself is never kept.
+pub(crate) type Key = Option<u128>;
+
+/// Slots of one dependency.
+///
+/// `word` holds the slots taken (low half) and the waiters (high half) together, so that taking and
+/// giving back are one exchange each while nobody waits, and a waiter cannot slip in between a
+/// look and an act. While somebody waits, and for keyed calls always, the lock decides.
+#[derive(Debug)]
+pub(crate) struct Bulkhead {
+    word: AtomicU64,
+    limit: AtomicU32,
+    /// Slots per key; 0 for no such limit.
+    per_key: AtomicU32,
+    queue: Mutex<Queue>,
+}
+
+/// One slot. Whoever holds it gives it back through [`Bulkhead::release`].
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Slot {
+    key: Key,
+}
+
+/// Why there is no place in the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LineFull;
+
+const WAITER: u64 = 1 << 32;
+
+fn taken(word: u64) -> u32 {
+    #[allow(clippy::cast_possible_truncation)] // the low half is meant
+    let low = word as u32;
+    low
+}
+
+fn waiting(word: u64) -> u32 {
+    #[allow(clippy::cast_possible_truncation)] // the high half fits
+    let high = (word >> 32) as u32;
+    high
+}
+
+impl Bulkhead {
+    pub(crate) fn new(limit: u32, per_key: Option<u32>) -> Self {
+        Self {
+            word: AtomicU64::new(0),
+            limit: AtomicU32::new(limit),
+            per_key: AtomicU32::new(per_key.unwrap_or(0)),
+            queue: Mutex::new(Queue::default()),
+        }
+    }
+
+    /// Takes a slot if one is free now, and if nobody who could use it came before.
+    pub(crate) fn try_acquire(&self, key: Key) -> Option<Slot> {
+        if key.is_none() || self.per_key.load(Ordering::Relaxed) == 0 {
+            let limit = self.limit.load(Ordering::Relaxed);
+            let mut word = self.word.load(Ordering::Relaxed);
+            while waiting(word) == 0 {
+                if taken(word) >= limit {
+                    return None;
+                }
+                match self.word.compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed) {
+                    Ok(_) => return Some(Slot { key: None }),
+                    Err(now) => word = now,
+                }
+            }
+        }
+        let mut queue = self.lock();
+        self.take_locked(&mut queue, key)
+    }
+
+    /// Joins the line, unless a slot became free in between.
+    pub(crate) fn join(&self, key: Key, max_waiting: u32) -> Result<Result<Slot, Ticket>, LineFull> {
+        let mut queue = self.lock();
+        loop {
+            if let Some(slot) = self.take_locked(&mut queue, key) {
+                return Ok(Ok(slot));
+            }
+            let word = self.word.load(Ordering::Relaxed);
+            if waiting(word) >= max_waiting {
+                return Err(LineFull);
+            }
+            let per_key_full = self.key_is_full(&queue, key);
+            if taken(word) < self.limit.load(Ordering::Relaxed) && !per_key_full {
+                continue; // a slot was given back between the two looks
+            }
+            if self.word.compare_exchange(word, word + WAITER, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                return Ok(Err(queue.push(self.effective(key))));
+            }
+        }
+    }
+
+    /// Whether the waiter has been given its slot; else it is woken when it has.
+    pub(crate) fn poll_wait(&self, ticket: &Ticket, waker: &Waker) -> Poll<Slot> {
+        let mut queue = self.lock();
+        match queue.poll(ticket, waker) {
+            Poll::Ready(key) => Poll::Ready(Slot { key }),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Leaves the line. A slot that was given in the same moment goes to the next in line.
+    pub(crate) fn leave(&self, ticket: Ticket) {
+        let mut queue = self.lock();
+        match queue.remove(ticket) {
+            Some(key) => self.release_locked(queue, key),
+            None => {
+                self.word.fetch_sub(WAITER, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Gives a slot back, to the first in line who can use it.
+    pub(crate) fn release(&self, slot: Slot) {
+        if slot.key.is_none() {
+            let mut word = self.word.load(Ordering::Relaxed);
+            while waiting(word) == 0 {
+                match self.word.compare_exchange_weak(word, word - 1, Ordering::Release, Ordering::Relaxed) {
+                    Ok(_) => return,
+                    Err(now) => word = now,
+                }
+            }
+        }
+        self.release_locked(self.lock(), slot.key);
+    }
+
+    /// New limits. A smaller bulkhead drains; a larger one serves its line at once.
+    pub(crate) fn renumber(&self, limit: u32, per_key: Option<u32>) {
+        let mut woken = Vec::new();
+        {
+            let mut queue = self.lock();
+            self.limit.store(limit, Ordering::Relaxed);
+            self.per_key.store(per_key.unwrap_or(0), Ordering::Relaxed);
+            while let Some(waker) = self.grant(&mut queue) {
+                woken.push(waker);
+            }
+        }
+        woken.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    pub(crate) fn in_flight(&self) -> u32 {
+        taken(self.word.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn waiting(&self) -> u32 {
+        waiting(self.word.load(Ordering::Relaxed))
+    }
+
+    /// Whether a call that came now would get a slot at once.
+    pub(crate) fn has_room(&self) -> bool {
+        taken(self.word.load(Ordering::Relaxed)) < self.limit.load(Ordering::Relaxed)
+    }
+
+    /// A key counts only while there is a limit per key.
+    fn effective(&self, key: Key) -> Key {
+        if self.per_key.load(Ordering::Relaxed) == 0 { None } else { key }
+    }
+
+    fn key_is_full(&self, queue: &Queue, key: Key) -> bool {
+        let per_key = self.per_key.load(Ordering::Relaxed);
+        per_key > 0 && key.is_some_and(|key| queue.taken_by(key) >= per_key)
+    }
+
+    fn take_locked(&self, queue: &mut Queue, key: Key) -> Option<Slot> {
+        if self.key_is_full(queue, key) || !self.take_one() {
+            return None;
+        }
+        let key = self.effective(key);
+        queue.count(key);
+        Some(Slot { key })
+    }
+
+    /// One more slot taken, if the limit allows it. Under the lock every waiter that could use a free
+    /// slot has been given one, so a free slot found here belongs to nobody else.
+    fn take_one(&self) -> bool {
+        let limit = self.limit.load(Ordering::Relaxed);
+        self.word
+            .fetch_update(Ordering::Acquire, Ordering::Relaxed, |word| (taken(word) < limit).then(|| word + 1))
+            .is_ok()
+    }
+
+    fn release_locked(&self, mut queue: MutexGuard<'_, Queue>, key: Key) {
+        queue.uncount(key);
+        self.word.fetch_sub(1, Ordering::Release);
+        // One slot given back makes room for one: either the limit was what held the line up, and
+        // then for the first in it, or only this slot's key was.
+        let woken = self.grant(&mut queue).flatten();
+        drop(queue);
+        if let Some(waker) = woken {
+            waker.wake();
+        }
+    }
+
+    /// Gives a free slot to the first in line who can use it; `None` if there is no such pair.
+    fn grant(&self, queue: &mut Queue) -> Option<Option<Waker>> {
+        let place = queue.first_that_can(self.per_key.load(Ordering::Relaxed))?;
+        if !self.take_one() {
+            return None;
+        }
+        self.word.fetch_sub(WAITER, Ordering::Relaxed);
+        Some(queue.grant(place))
+    }
+
+    /// Only `Hash`-free code of ours and wakers run under this lock; a poisoned one is still whole.
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ready(bulkhead: &Bulkhead, ticket: &Ticket) -> bool {
+        match bulkhead.poll_wait(ticket, Waker::noop()) {
+            Poll::Ready(slot) => {
+                std::mem::forget(slot);
+                true
+            }
+            Poll::Pending => false,
+        }
+    }
+
+    #[test]
+    fn blk_21_two_slots_are_two_slots() {
+        let bulkhead = Bulkhead::new(2, None);
+        let a = bulkhead.try_acquire(None).unwrap();
+        let b = bulkhead.try_acquire(None).unwrap();
+        assert!(bulkhead.try_acquire(None).is_none());
+        bulkhead.release(a);
+        bulkhead.release(b);
+        assert_eq!(bulkhead.in_flight(), 0);
+    }
+
+    #[test]
+    fn waiters_are_served_in_order_of_arrival() {
+        let bulkhead = Bulkhead::new(1, None);
+        let running = bulkhead.try_acquire(None).unwrap();
+        let first = bulkhead.join(None, 2).unwrap().unwrap_err();
+        let second = bulkhead.join(None, 2).unwrap().unwrap_err();
+        assert_eq!(bulkhead.join(None, 2).unwrap_err(), LineFull);
+        assert!(bulkhead.try_acquire(None).is_none(), "a newcomer does not overtake");
+        bulkhead.release(running);
+        assert!(!ready(&bulkhead, &second));
+        assert!(ready(&bulkhead, &first));
+        assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 1));
+    }
+
+    #[test]
+    fn a_waiter_that_leaves_after_it_was_given_a_slot_hands_it_on() {
+        let bulkhead = Bulkhead::new(1, None);
+        let running = bulkhead.try_acquire(None).unwrap();
+        let first = bulkhead.join(None, 9).unwrap().unwrap_err();
+        let second = bulkhead.join(None, 9).unwrap().unwrap_err();
+        bulkhead.release(running);
+        bulkhead.leave(first);
+        assert!(ready(&bulkhead, &second));
+        assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 0));
+    }
+
+    #[test]
+    fn gw_r01_a_full_key_refuses_only_itself_and_holds_up_nobody() {
+        let bulkhead = Bulkhead::new(3, Some(1));
+        let a = bulkhead.try_acquire(Some(1)).unwrap();
+        assert!(bulkhead.try_acquire(Some(1)).is_none());
+        let waits = bulkhead.join(Some(1), 5).unwrap().unwrap_err();
+        let b = bulkhead.try_acquire(Some(2)).unwrap();
+        let c = bulkhead.try_acquire(None).unwrap();
+        let other = bulkhead.join(Some(3), 5).unwrap().unwrap_err();
+        bulkhead.release(b);
+        assert!(!ready(&bulkhead, &waits), "its key is still full");
+        assert!(ready(&bulkhead, &other), "the one behind it is not held up");
+        bulkhead.release(a);
+        assert!(ready(&bulkhead, &waits));
+        bulkhead.release(c);
+    }
+
+    #[test]
+    fn gw_r05_keys_that_nobody_uses_are_forgotten() {
+        let bulkhead = Bulkhead::new(10, Some(1));
+        for key in 0..100_000 {
+            let slot = bulkhead.try_acquire(Some(key)).unwrap();
+            bulkhead.release(slot);
+        }
+        assert_eq!(bulkhead.lock().keys(), 0);
+    }
+
+    #[test]
+    fn blk_20_a_larger_bulkhead_serves_its_line_and_a_smaller_one_drains() {
+        let bulkhead = Bulkhead::new(1, None);
+        let a = bulkhead.try_acquire(None).unwrap();
+        let waiter = bulkhead.join(None, 1).unwrap().unwrap_err();
+        bulkhead.renumber(2, None);
+        assert!(ready(&bulkhead, &waiter));
+        bulkhead.renumber(1, None);
+        bulkhead.release(a);
+        assert!(bulkhead.try_acquire(None).is_none(), "still one inside, of one");
+        assert_eq!(bulkhead.in_flight(), 1);
+    }
+}

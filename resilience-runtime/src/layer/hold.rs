@@ -1,0 +1,50 @@
+//! The hold: a throttling answer of a dependency that binds everybody until a moment.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Debug, Default)]
+pub(crate) struct Hold {
+    until: AtomicU64,
+}
+
+impl Hold {
+    /// Binds everybody until `until`; a longer hold that stands already is kept.
+    pub(crate) fn set(&self, until: u64) {
+        self.until.fetch_max(until, Ordering::Relaxed);
+    }
+
+    /// What is left of the hold, if it stands. `clock` is read only if one was ever set.
+    pub(crate) fn left(&self, clock: impl FnOnce() -> u64) -> Option<u64> {
+        let until = self.until.load(Ordering::Relaxed);
+        if until == 0 {
+            return None;
+        }
+        let now = clock();
+        if now < until {
+            return Some(until - now);
+        }
+        // Lost races leave a past instant there, which the next reader removes.
+        let _ = self.until.compare_exchange(until, 0, Ordering::Relaxed, Ordering::Relaxed);
+        None
+    }
+
+    pub(crate) fn clear(&self) {
+        self.until.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hold_ends_exactly_at_its_moment_and_the_longer_one_stands() {
+        let hold = Hold::default();
+        assert_eq!(hold.left(|| unreachable!("no clock without a hold")), None);
+        hold.set(100);
+        hold.set(50);
+        assert_eq!(hold.left(|| 99), Some(1));
+        assert_eq!(hold.left(|| 100), None);
+        assert_eq!(hold.left(|| unreachable!("it is over")), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! The whole interface of the macros. Not for people: it changes with them, version by version.
+
+pub use inventory;
+
+pub use crate::classify::RetryAfter;
+pub use crate::fallback::{Chain, StaleKey, stale_key};
+pub use crate::guard::{Attempt, Call, Only};
+pub use crate::ops::{
+    End, Guarded, GuardedRefusing, MarkNone, Marker, Ops, Pick, PickPlain, PlainOps, Refuses, ResultOps, Turn, ops,
+    ops_of, ops_refusing, ops_refusing_of, pick, pick_of, served, served_of,
+};
+pub use crate::site::{Site, SiteRef};
+
+/// `#[breaker]` stands on the function.
+pub const LAYER_BREAKER: u8 = 1;
+/// `#[bulkhead]` stands on the function.
+pub const LAYER_BULKHEAD: u8 = 2;
+/// `#[retry]` stands on the function.
+pub const LAYER_RETRY: u8 = 4;
+/// `#[timeout]` stands on the function.
+pub const LAYER_TIMEOUT: u8 = 8;
+
+/// An annotated function, as its attributes describe it.
+#[derive(Debug)]
+pub struct Spec {
+    /// `payrail`, or `payrail.refund`.
+    pub dependency: &'static str,
+    /// The function's bare name.
+    pub function: &'static str,
+    /// The module it stands in.
+    pub module: &'static str,
+    /// The source file.
+    pub file: &'static str,
+    /// The line of the function.
+    pub line: u32,
+    /// The package that was compiled.
+    pub package: &'static str,
+    /// Where the policy was found at compile time.
+    pub policy_file: &'static str,
+    /// The policy's text as of the build.
+    pub policy: &'static str,
+    /// The layers that its attributes switch on.
+    pub layers: u8,
+    /// The fallback chain, as written.
+    pub forms: &'static [Form],
+    /// Whether it may be a function without `Result`, which nothing but an answer can satisfy.
+    pub plain: bool,
+}
+
+/// One form of a fallback chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `value = EXPR`
+    Value,
+    /// `path`, as written
+    Path(&'static str),
+    /// `with = path`, as written
+    With(&'static str),
+    /// `stale(…)`
+    Stale,
+    /// `refuse = path`, as written
+    Refuse(&'static str),
+    /// `none = "reason"`
+    None(&'static str),
+}

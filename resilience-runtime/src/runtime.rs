@@ -1,0 +1,310 @@
+//! The runtime: one policy in force, and the state of each dependency under it.
+
+mod compiled_in;
+mod current;
+mod overrides;
+mod reload;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use arc_swap::ArcSwap;
+use resilience_policy::Policy;
+
+pub(crate) use compiled_in::entry as compiled_in_entry;
+pub(crate) use compiled_in::policy as compiled_in_policy;
+pub use current::Scope;
+#[cfg(not(feature = "testing"))]
+pub(crate) use current::last_seen;
+pub(crate) use current::{installed, scoped, see};
+pub use overrides::OverrideError;
+pub(crate) use overrides::Overrides;
+pub use reload::{ReloadError, ReloadReport};
+
+use crate::clock;
+use crate::dependency::{Entry, Parts, Pinned, State};
+use crate::event::{self, Event};
+use crate::guard::{self, Guard};
+use crate::init::InitError;
+use crate::missing::{self, Missing};
+use crate::site::{self, Site};
+
+/// A policy in force with the state of its dependencies: breakers, slots, budgets, counts.
+///
+/// Cheap to clone; clones are the same runtime. A service has one, installed by [`init`](crate::init); tests and
+/// embedding make their own and use them through [`scope`](Self::scope) or [`guard`](Self::guard).
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use resilience_runtime::{Policy, Runtime};
+///
+/// let policy = Policy::from_toml("version = 1\n[dependency.redis]\nfail = \"open\"\ntimeout = \"50ms\"\n")?;
+/// let runtime = Runtime::new(policy);
+/// let inside = runtime.scope(async { resilience_runtime::available("redis") }).await;
+/// assert!(inside);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Runtime {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    entries: ArcSwap<HashMap<Box<str>, Arc<Entry>>>,
+    /// State outlives its entry: a name that a reload removes and another brings back is what it was.
+    states: Mutex<BTreeMap<String, Arc<State>>>,
+    policy: ArcSwap<InForce>,
+    instance: Arc<str>,
+    overrides: Mutex<Overrides>,
+    installed: AtomicBool,
+    refusal: Mutex<Option<String>>,
+    /// Names that the policy lacks and that were said to be lacking.
+    said: Mutex<HashSet<String>>,
+}
+
+/// The policy in force, and since when.
+pub(crate) struct InForce {
+    pub(crate) policy: Policy,
+    pub(crate) loaded_at: SystemTime,
+}
+
+impl Runtime {
+    /// A runtime with `policy` in force and nothing counted yet.
+    pub fn new(policy: Policy) -> Self {
+        let instance: Arc<str> = crate::instance::name(policy.runtime().instance.as_deref()).into();
+        let runtime = Self {
+            inner: Arc::new(Inner {
+                entries: ArcSwap::from_pointee(HashMap::new()),
+                states: Mutex::new(BTreeMap::new()),
+                policy: ArcSwap::from_pointee(InForce { policy: policy.clone(), loaded_at: clock::wall() }),
+                instance,
+                overrides: Mutex::new(Overrides::default()),
+                installed: AtomicBool::new(false),
+                refusal: Mutex::new(None),
+                said: Mutex::new(HashSet::new()),
+            }),
+        };
+        runtime.assemble(&policy);
+        runtime
+    }
+
+    /// Makes this runtime the process's own: annotated functions use it from now on, unless they run inside a
+    /// [`scope`](Self::scope).
+    ///
+    /// # Errors
+    ///
+    /// When the process has one already, and when an annotated function that was linked names a dependency or a
+    /// table that the policy lacks: all of them are listed.
+    pub fn install(&self) -> Result<(), InitError> {
+        let missing = missing::for_install(&self.policy());
+        if !missing.is_empty() {
+            return Err(InitError::missing(self.policy().file(), missing));
+        }
+        current::install(self)
+    }
+
+    /// The runtime of this scope, else of the process, else the compiled-in one.
+    pub fn current() -> Self {
+        scoped().or_else(|| installed().cloned()).unwrap_or_else(|| compiled_in::runtime().clone())
+    }
+
+    /// Runs `future` with this runtime: guarded calls inside use it. The returned future owns the runtime, so it
+    /// can be spawned; a task spawned inside leaves the scope.
+    ///
+    /// # Cancel safety
+    ///
+    /// As cancel safe as `future`.
+    pub fn scope<F: Future>(&self, future: F) -> Scope<F> {
+        current::scope(self.clone(), future)
+    }
+
+    /// The guard of a dependency, or of an operation as `payrail.refund`.
+    ///
+    /// # Errors
+    ///
+    /// When the policy has no such name; the nearest one is in the message.
+    pub fn guard(&self, dependency: &str) -> Result<Guard, UnknownDependency> {
+        let entry = self.entry(dependency)?;
+        entry.used.store(true, Ordering::Relaxed);
+        Ok(Guard::new(entry))
+    }
+
+    /// Whether a call would be admitted now.
+    pub(crate) fn available(&self, dependency: &str) -> bool {
+        match self.entry(dependency) {
+            Ok(entry) => guard::would_admit(&entry).is_ok(),
+            Err(unknown) => {
+                ::tracing::warn!(target: event::TARGET, "asked whether {unknown}");
+                false
+            }
+        }
+    }
+
+    pub(crate) fn entry(&self, dependency: &str) -> Result<Arc<Entry>, UnknownDependency> {
+        self.inner.entries.load().get(dependency).cloned().ok_or_else(|| UnknownDependency {
+            name: dependency.to_owned(),
+            nearest: self.policy().nearest(dependency).map(str::to_owned),
+        })
+    }
+
+    /// The entry of an annotated function. A name that this policy lacks works with the compiled-in numbers, and
+    /// that is said once.
+    pub(crate) fn entry_of(&self, site: &'static Site) -> Arc<Entry> {
+        let name = site.spec().dependency;
+        if let Some(entry) = self.inner.entries.load().get(name) {
+            entry.used.store(true, Ordering::Relaxed);
+            return Arc::clone(entry);
+        }
+        let mut said = self.inner.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.insert(name.to_owned()) {
+            ::tracing::warn!(
+                target: event::TARGET, dependency = name, function = site.path(),
+                "`{name}` is not in the policy `{}`: the numbers compiled in are used", self.policy().file().display(),
+            );
+        }
+        drop(said);
+        compiled_in::entry(site)
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> Policy {
+        self.inner.policy.load().policy.clone()
+    }
+
+    pub(crate) fn in_force(&self) -> Arc<InForce> {
+        self.inner.policy.load_full()
+    }
+
+    /// The name of this instance.
+    pub(crate) fn instance(&self) -> &str {
+        &self.inner.instance
+    }
+
+    pub(crate) fn is_installed(&self) -> bool {
+        self.inner.installed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn entries(&self) -> Arc<HashMap<Box<str>, Arc<Entry>>> {
+        self.inner.entries.load_full()
+    }
+
+    pub(crate) fn refusal(&self) -> Option<String> {
+        self.inner.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_refusal(&self, refusal: Option<String>) {
+        *self.inner.refusal.lock().unwrap_or_else(PoisonError::into_inner) = refusal;
+    }
+
+    /// Points every name of `policy` at its state and its numbers; names the breakers whose window starts empty.
+    fn assemble(&self, policy: &Policy) -> Vec<String> {
+        let now = clock::now();
+        let mut emptied = Vec::new();
+        let mut states = self.inner.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let overrides = self.inner.overrides.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.inner.entries.load_full();
+        let mut entries = HashMap::new();
+        for settings in policy.dependencies() {
+            let own = Arc::clone(states.entry(settings.name.clone()).or_default());
+            let parent = settings.parent.as_ref().map_or_else(
+                || Arc::clone(&own),
+                |parent| Arc::clone(states.entry(parent.clone()).or_default()),
+            );
+            if own.take_numbers(settings, now) {
+                emptied.push(settings.name.clone());
+            }
+            let pinned = Pinned::assemble(Parts {
+                settings: Arc::new(settings.clone()),
+                own,
+                parent,
+                active: overrides.active(&settings.name, settings.parent.as_deref(), now),
+                instance: Arc::clone(&self.inner.instance),
+                chaos: policy.runtime().chaos,
+            });
+            // Guards and functions hold the entry itself, so a name that stays keeps it.
+            let entry = match old.get(settings.name.as_str()) {
+                Some(entry) => {
+                    entry.swap(pinned);
+                    Arc::clone(entry)
+                }
+                None => Arc::new(Entry::new(pinned)),
+            };
+            entries.insert(settings.name.as_str().into(), entry);
+        }
+        self.inner.entries.store(Arc::new(entries));
+        emptied
+    }
+
+    fn required(&self, policy: &Policy) -> Vec<Missing> {
+        if self.is_installed() {
+            return missing::for_install(policy);
+        }
+        let entries = self.entries();
+        let used = entries.values().filter(|entry| entry.is_used()).map(|entry| entry.name.as_ref());
+        missing::for_names(policy, used)
+    }
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let policy = self.policy();
+        f.debug_struct("Runtime")
+            .field("instance", &self.instance())
+            .field("policy", &policy.file())
+            .field("hash", &policy.hash())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A name that the policy does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownDependency {
+    name: String,
+    nearest: Option<String>,
+}
+
+impl UnknownDependency {
+    /// The name that was asked for.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The nearest name that exists.
+    pub fn nearest(&self) -> Option<&str> {
+        self.nearest.as_deref()
+    }
+}
+
+impl fmt::Display for UnknownDependency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a dependency of the policy", self.name)?;
+        match &self.nearest {
+            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for UnknownDependency {}
+
+/// Says that what a runtime was asked to do is done, for all observers.
+fn reloaded(runtime: &Runtime, report: &ReloadReport) {
+    let policy = runtime.policy();
+    event::emit(&Event::Reloaded {
+        file: &policy.file().display().to_string(),
+        hash: policy.hash(),
+        changes: report.changes().len(),
+        detail: report,
+    });
+}
+
+/// Every site of the process, for those who ask which functions name a dependency.
+pub(crate) fn functions_of(dependency: &str) -> Vec<String> {
+    let mut functions: Vec<_> =
+        site::all().filter(|site| site.spec().dependency == dependency).map(Site::path).collect();
+    functions.sort();
+    functions
+}

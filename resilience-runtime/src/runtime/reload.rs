@@ -1,0 +1,115 @@
+//! A new policy takes the place of the old one, whole or not at all.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use resilience_policy::{Change, Fault, Policy, PolicyError};
+
+use super::{InForce, Runtime};
+use crate::clock;
+use crate::missing::Missing;
+
+impl Runtime {
+    /// Puts `policy` in force. State is kept: open stays open, its end moves to opened-at plus the new cooldown;
+    /// counts, slots, holds and budgets stay; a smaller bulkhead drains; a changed window starts empty. Calls that
+    /// run end on the numbers they began with.
+    ///
+    /// # Errors
+    ///
+    /// When the policy lost a dependency or a table that is in use; nothing of it is then applied.
+    pub fn reload(&self, policy: Policy) -> Result<ReloadReport, ReloadError> {
+        let missing = self.required(&policy);
+        if !missing.is_empty() {
+            let error = ReloadError { file: policy.file().to_owned(), faults: None, missing };
+            self.set_refusal(Some(error.to_string()));
+            return Err(error);
+        }
+        let changes = self.policy().diff(&policy);
+        let emptied = self.assemble(&policy);
+        self.inner.policy.store(Arc::new(InForce { policy, loaded_at: clock::wall() }));
+        self.set_refusal(None);
+        let report = ReloadReport { changes, emptied };
+        super::reloaded(self, &report);
+        Ok(report)
+    }
+}
+
+/// What a reload changed.
+#[derive(Debug, Clone)]
+pub struct ReloadReport {
+    changes: Vec<Change>,
+    emptied: Vec<String>,
+}
+
+impl ReloadReport {
+    /// Each effective value that changed.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+}
+
+impl fmt::Display for ReloadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.changes.is_empty() {
+            return f.write_str("no effective change");
+        }
+        for (place, change) in self.changes.iter().enumerate() {
+            if place > 0 {
+                f.write_str("; ")?;
+            }
+            write!(f, "{}: {} → {} ({})", change.key(), change.old(), change.new(), change.effect())?;
+        }
+        for name in &self.emptied {
+            write!(f, "; the window of `{name}` starts empty")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a reload was refused. What was in force stays.
+pub struct ReloadError {
+    file: PathBuf,
+    faults: Option<PolicyError>,
+    missing: Vec<Missing>,
+}
+
+impl ReloadError {
+    /// The faults of the file, if it could not be loaded.
+    pub fn faults(&self) -> &[Fault] {
+        self.faults.as_ref().map_or(&[], PolicyError::faults)
+    }
+
+    /// What is in use and missing in the new policy.
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
+    }
+}
+
+impl From<PolicyError> for ReloadError {
+    fn from(error: PolicyError) -> Self {
+        let file = error.faults().first().map(|fault| PathBuf::from(fault.file())).unwrap_or_default();
+        Self { file, faults: Some(error), missing: Vec::new() }
+    }
+}
+
+impl fmt::Display for ReloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(faults) = &self.faults {
+            return faults.fmt(f);
+        }
+        write!(f, "{}: lost what is in use, so all of it was refused", self.file.display())?;
+        for missing in &self.missing {
+            write!(f, "\n  {missing}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ReloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for ReloadError {}

@@ -1,0 +1,133 @@
+//! Counts over the last stretch of time, in slices.
+//!
+//! `N` slices of `W` counters each. A count leaves between the stretch minus one slice and the
+//! stretch after it was made, never later. Slices are laid from the first count after a quiet
+//! stretch, so that this count leaves exactly at the end of its time.
+
+#[derive(Debug)]
+pub(crate) struct Sliding<const N: usize, const W: usize> {
+    slice: u64,
+    origin: u64,
+    /// Absolute number of the newest slice, counted from `origin`.
+    newest: u64,
+    /// Whether any slice holds a count; while none does, the next count lays the slices anew.
+    live: bool,
+    slices: Box<[[u32; W]; N]>,
+    totals: [u32; W],
+}
+
+impl<const N: usize, const W: usize> Sliding<N, W> {
+    /// An empty window over `stretch` nanoseconds.
+    pub(crate) fn new(stretch: u64) -> Self {
+        Self {
+            slice: stretch.div_ceil(N as u64).max(1),
+            origin: 0,
+            newest: 0,
+            live: false,
+            slices: Box::new([[0; W]; N]),
+            totals: [0; W],
+        }
+    }
+
+    /// Adds `counts` at `now`. A clock that steps back counts into the newest slice.
+    pub(crate) fn add(&mut self, now: u64, counts: [u32; W]) {
+        self.forget(now);
+        if !self.live {
+            self.live = true;
+            self.origin = now;
+            self.newest = 0;
+        }
+        let slot = &mut self.slices[Self::place(self.newest)];
+        for ((cell, total), count) in slot.iter_mut().zip(&mut self.totals).zip(counts) {
+            *cell = cell.saturating_add(count);
+            *total = total.saturating_add(count);
+        }
+    }
+
+    /// The sums over the stretch that ends at `now`.
+    pub(crate) fn totals(&mut self, now: u64) -> [u32; W] {
+        self.forget(now);
+        self.totals
+    }
+
+    /// Everything is forgotten.
+    pub(crate) fn clear(&mut self) {
+        if self.live {
+            self.live = false;
+            *self.slices = [[0; W]; N];
+            self.totals = [0; W];
+        }
+    }
+
+    fn place(slice: u64) -> usize {
+        // The remainder is below N, which is a usize.
+        #[allow(clippy::cast_possible_truncation)]
+        let place = (slice % N as u64) as usize;
+        place
+    }
+
+    fn forget(&mut self, now: u64) {
+        if !self.live {
+            return;
+        }
+        let current = now.saturating_sub(self.origin) / self.slice;
+        if current <= self.newest {
+            return;
+        }
+        if current - self.newest >= N as u64 {
+            self.clear();
+            return;
+        }
+        while self.newest < current {
+            self.newest += 1;
+            let slot = &mut self.slices[Self::place(self.newest)];
+            for (cell, total) in slot.iter_mut().zip(&mut self.totals) {
+                *total -= *cell;
+                *cell = 0;
+            }
+        }
+        if self.totals == [0; W] {
+            self.live = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_leaves_exactly_at_the_end_of_the_stretch_when_it_began_the_window() {
+        let mut window = Sliding::<10, 1>::new(1_000);
+        window.add(5_000, [1]);
+        assert_eq!(window.totals(5_999), [1]);
+        assert_eq!(window.totals(6_000), [0]);
+    }
+
+    #[test]
+    fn a_count_leaves_between_the_stretch_minus_a_slice_and_the_stretch() {
+        let mut window = Sliding::<10, 1>::new(1_000);
+        window.add(0, [1]);
+        window.add(199, [1]);
+        assert_eq!(window.totals(999), [2]);
+        assert_eq!(window.totals(1_099), [1]);
+        assert_eq!(window.totals(1_100), [0]);
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_loses_nothing() {
+        let mut window = Sliding::<10, 1>::new(1_000);
+        window.add(5_000, [1]);
+        window.add(100, [1]);
+        assert_eq!(window.totals(5_100), [2]);
+    }
+
+    #[test]
+    fn an_hour_in_one_step_empties_it() {
+        let mut window = Sliding::<32, 2>::new(5_000_000_000);
+        window.add(0, [3, 1]);
+        assert_eq!(window.totals(3_600_000_000_000), [0, 0]);
+        window.add(3_600_000_000_001, [1, 0]);
+        assert_eq!(window.totals(3_600_000_000_001), [1, 0]);
+    }
+}

@@ -1,0 +1,185 @@
+//! The policy file and the overrides file, watched. Content decides: what is read is compared, so a touch is no
+//! change and a change that no event announced is found all the same.
+
+mod changes;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use resilience_policy::{Policy, overrides};
+
+use crate::clock;
+use crate::event::{self, Event};
+use crate::mode::Override;
+use crate::runtime::{Runtime, see};
+use changes::{Change, Tracked};
+
+/// Events only make a look come sooner; without any, the files are read this often.
+const POLL: Duration = Duration::from_millis(250);
+
+/// A thread that watches; dropping it ends the thread.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    #[cfg(feature = "watch")]
+    _events: Option<notify::RecommendedWatcher>,
+}
+
+impl Watch {
+    /// Watches `file`, whose content at the load was `bytes`.
+    pub(crate) fn start(runtime: Runtime, file: PathBuf, bytes: Vec<u8>, environment: Vec<(String, String)>) -> Self {
+        let (stop, wake) = mpsc::channel();
+        #[cfg(feature = "watch")]
+        let events = directory_events(&file, stop.clone());
+        let mut watcher = Watcher::new(runtime, file, bytes, environment);
+        // The overrides are in force before the first call, not a moment after it.
+        watcher.look();
+        let spawned = std::thread::Builder::new().name("resilience-watch".to_owned()).spawn(move || {
+            loop {
+                match wake.recv_timeout(POLL) {
+                    Ok(()) | Err(RecvTimeoutError::Timeout) => watcher.look(),
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+                // A burst of events is one look.
+                while wake.try_recv().is_ok() {}
+            }
+        });
+        let thread = spawned
+            .inspect_err(|error| {
+                ::tracing::error!(target: event::TARGET, error = %error, "no thread to watch the policy file: edits need a restart");
+            })
+            .ok();
+        Self {
+            stop: Some(stop),
+            thread,
+            #[cfg(feature = "watch")]
+            _events: events,
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        #[cfg(feature = "watch")]
+        drop(self._events.take());
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It holds no lock of a caller's and looks at two small files at most before it sees the end.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The directory is watched, not the file: an editor's rename and a `ConfigMap`'s swap replace the file.
+#[cfg(feature = "watch")]
+fn directory_events(file: &Path, wake: Sender<()>) -> Option<notify::RecommendedWatcher> {
+    use notify::{RecursiveMode, Watcher as _};
+    let directory = file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let on_event = move |event: notify::Result<notify::Event>| {
+        // Our own reading of the file is an access event; waking for it would never end.
+        if event.is_ok_and(|event| !event.kind.is_access()) {
+            let _ = wake.send(());
+        }
+    };
+    notify::recommended_watcher(on_event)
+        .and_then(|mut watcher| watcher.watch(directory, RecursiveMode::NonRecursive).map(|()| watcher))
+        .inspect_err(|error| {
+            ::tracing::info!(target: event::TARGET, error = %error, "no events for the policy's directory; its content is polled");
+        })
+        .ok()
+}
+
+struct Watcher {
+    runtime: Runtime,
+    policy: Tracked,
+    overrides: Tracked,
+    environment: Vec<(String, String)>,
+}
+
+impl Watcher {
+    fn new(runtime: Runtime, file: PathBuf, bytes: Vec<u8>, environment: Vec<(String, String)>) -> Self {
+        let overrides = overrides_file(&runtime, &file);
+        Self {
+            runtime,
+            policy: Tracked::loaded(file, bytes),
+            overrides: Tracked::optional(overrides),
+            environment,
+        }
+    }
+
+    fn look(&mut self) {
+        see(clock::now());
+        match self.policy.look() {
+            Change::None => {}
+            Change::Missing => {
+                let file = self.policy.path().display().to_string();
+                self.runtime.set_refusal(Some(format!("{file}: the file is missing")));
+                event::emit(&Event::Missing { file: &file });
+            }
+            Change::Unreadable(error) => self.refuse(&error),
+            Change::Content(bytes) => self.take_policy(&bytes),
+        }
+        match self.overrides.look() {
+            Change::None => {}
+            Change::Missing => self.runtime.take_overrides(BTreeMap::new()),
+            Change::Unreadable(error) => {
+                let file = self.overrides.path().display().to_string();
+                event::emit(&Event::Refused { file: &file, error: &error });
+            }
+            Change::Content(bytes) => self.take_overrides(&bytes),
+        }
+        self.runtime.tick_overrides();
+    }
+
+    fn take_policy(&mut self, bytes: &[u8]) {
+        let parsed = Policy::parse(bytes, self.policy.path(), &self.environment);
+        let answer = parsed.map_err(Into::into).and_then(|policy| self.runtime.reload(policy));
+        match answer {
+            Ok(_) => {
+                let overrides = overrides_file(&self.runtime, self.policy.path());
+                if overrides != self.overrides.path() {
+                    self.overrides = Tracked::optional(overrides);
+                }
+            }
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    fn refuse(&self, error: &dyn std::fmt::Display) {
+        self.runtime.set_refusal(Some(error.to_string()));
+        let file = self.policy.path().display().to_string();
+        event::emit(&Event::Refused { file: &file, error });
+    }
+
+    /// A bad overrides file keeps the last good one.
+    fn take_overrides(&self, bytes: &[u8]) {
+        match overrides::parse(bytes, self.overrides.path(), clock::wall()) {
+            Ok(entries) => {
+                let entries = entries.into_iter().map(|entry| {
+                    let set = Override {
+                        mode: entry.mode,
+                        by: entry.by,
+                        reason: entry.reason,
+                        until: entry.until,
+                        answer: entry.answer,
+                    };
+                    (entry.name, set)
+                });
+                self.runtime.take_overrides(entries.collect());
+            }
+            Err(error) => {
+                let file = self.overrides.path().display().to_string();
+                event::emit(&Event::Refused { file: &file, error: &error });
+            }
+        }
+    }
+}
+
+fn overrides_file(runtime: &Runtime, policy: &Path) -> PathBuf {
+    let named = runtime.policy().runtime().overrides.clone();
+    policy.parent().map_or(named.clone(), |directory| directory.join(named))
+}
