@@ -118,12 +118,19 @@ pub(crate) struct Stage {
     /// Of the guarded twin's breakers, at the end.
     pub(crate) states: [&'static str; 3],
     pub(crate) noticed: [Noticed; 2],
+    /// Answers that depend on nothing: how busy the machine is with other things.
+    alive: Vec<Duration>,
     cells: Cells,
 }
 
 impl Stage {
     pub(crate) fn cell(&self, twin: Twin, route: Route) -> &Cell {
         &self.cells[twin as usize][route as usize]
+    }
+
+    /// What an answer takes that depends on nothing.
+    pub(crate) fn machine(&self, percent: usize) -> Duration {
+        percentile(self.alive.clone(), percent).unwrap_or_default()
     }
 }
 
@@ -157,6 +164,7 @@ impl Book {
             to: from,
             states,
             noticed: Default::default(),
+            alive: Vec::new(),
             cells: Default::default(),
         };
         self.lock().stages.push(stage);
@@ -181,6 +189,13 @@ impl Book {
         pages.recent[twin as usize][route as usize].add(at, answer);
         if let Some(stage) = stage.checked_sub(1).and_then(|index| pages.stages.get_mut(index)) {
             stage.cells[twin as usize][route as usize].add(at, answer);
+        }
+    }
+
+    pub(crate) fn alive(&self, stage: usize, took: Duration) {
+        let mut pages = self.lock();
+        if let Some(stage) = stage.checked_sub(1).and_then(|index| pages.stages.get_mut(index)) {
+            stage.alive.push(took);
         }
     }
 

@@ -66,6 +66,9 @@ impl Load {
             for route in Route::ALL {
                 streams.push(tokio::spawn(Arc::clone(&callers).stream(route)).abort_handle());
             }
+            if twin == Twin::Guarded {
+                streams.push(tokio::spawn(callers.look()).abort_handle());
+            }
         }
         Ok(Self(streams))
     }
@@ -91,6 +94,18 @@ impl Callers {
         loop {
             ticks.tick().await;
             tokio::spawn(Arc::clone(&self).call(route));
+        }
+    }
+
+    /// Looks ten times a second whether the service is alive, as a balancer would.
+    async fn look(self: Arc<Self>) {
+        let mut ticks = interval(Duration::from_millis(100));
+        loop {
+            ticks.tick().await;
+            let (stage, begun) = (self.incident.stage(), Instant::now());
+            if self.http.get(format!("{}/alive", self.base)).send().await.is_ok() {
+                self.book.alive(stage, begun.elapsed());
+            }
         }
     }
 

@@ -28,6 +28,7 @@ mod world;
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -126,15 +127,15 @@ async fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     for (phase, length) in args.script() {
         show.stage(&incident, phase, length).await?;
     }
-    if !args.hold {
-        drop(load);
-        // The last calls belong to the last phase, and take as long as their callers' patience at most.
-        sleep(load::PATIENCE).await;
-        return Ok(show.end(args.json)?);
+    // The last calls belong to the last phase, and take as long as their callers' patience at most; what begins from
+    // here on belongs to none.
+    incident.enter(incident.phase());
+    let load = args.hold.then_some(load);
+    sleep(load::PATIENCE).await;
+    let held = show.end(args.json)?;
+    if load.is_some() {
+        hold::until_interrupted(&mut show, &incident).await?;
     }
-    let held = show.end(false)?;
-    hold::until_interrupted(&mut show, &incident).await?;
-    drop(load);
     Ok(held)
 }
 
@@ -188,9 +189,13 @@ impl Show {
 
     pub(crate) fn addresses(&self) -> Vec<String> {
         let guards = Guards::read();
+        let policy = match Path::new(&guards.policy().file).canonicalize() {
+            Ok(path) => path.display().to_string(),
+            Err(_) => "compiled in; there is no file here to edit".to_owned(),
+        };
         let ([guarded, unguarded], world) = (&self.twins, &self.worlds[0]);
         vec![
-            format!("policy    {}", guards.policy().file),
+            format!("policy    {policy}"),
             format!(
                 "service   http://{}   without guards http://{}",
                 guarded.address, unguarded.address

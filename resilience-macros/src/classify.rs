@@ -55,32 +55,48 @@ fn implementation(input: &DeriveInput, faults: &mut Faults) -> Option<TokenStrea
     let own = class::read(&input.attrs, faults);
     let krate = own.krate.map_or_else(krate::default, ToTokens::into_token_stream);
     let this = &input.ident;
-    let mut derived = Derived { krate, generics: &input.generics, bounds: Vec::new(), faults };
+    let mut derived = Derived {
+        krate,
+        generics: &input.generics,
+        bounds: Vec::new(),
+        faults,
+    };
     let arms = match &input.data {
         Data::Enum(data) => {
             if let Some((class, _)) = own.class {
-                derived.faults.at(class, "`classify` goes on each variant of an enum, not on the enum");
+                derived
+                    .faults
+                    .at(class, "`classify` goes on each variant of an enum, not on the enum");
             }
             variants(this, data, &mut derived)
         }
         Data::Struct(data) => match own.class {
             Some((at, class)) => arm(&this.to_token_stream(), &data.fields, &class, at, &mut derived),
             None if derived.faults.is_empty() => {
-                let message =
-                    format!("`{this}` has no class: write `#[classify(…)]` above it, with one of {}", class::CLASSES);
+                let message = format!(
+                    "`{this}` has no class: write `#[classify(…)]` above it, with one of {}",
+                    class::CLASSES
+                );
                 derived.faults.at(this.span(), message);
                 return None;
             }
             None => return None,
         },
         Data::Union(data) => {
-            derived.faults.at(data.union_token.span, "a union cannot be classified: nothing says which field holds");
+            derived.faults.at(
+                data.union_token.span,
+                "a union cannot be classified: nothing says which field holds",
+            );
             return None;
         }
     };
     let Derived { krate, bounds, .. } = derived;
     // A reference is never empty, what it leads to may be.
-    let matched = if arms.is_empty() { quote_spanned!(span=> *self) } else { quote_spanned!(span=> self) };
+    let matched = if arms.is_empty() {
+        quote_spanned!(span=> *self)
+    } else {
+        quote_spanned!(span=> self)
+    };
     let (generics, arguments, _) = input.generics.split_for_impl();
     let written = input.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
     let clause = written.chain(&bounds);
@@ -134,19 +150,20 @@ struct Derived<'a> {
 }
 
 /// One arm: the pattern takes what the class needs and no more.
-fn arm(
-    path: &TokenStream,
-    fields: &Fields,
-    class: &Class,
-    at: Span,
-    derived: &mut Derived<'_>,
-) -> TokenStream {
-    let Derived { krate, generics, bounds, faults } = derived;
+fn arm(path: &TokenStream, fields: &Fields, class: &Class, at: Span, derived: &mut Derived<'_>) -> TokenStream {
+    let Derived {
+        krate,
+        generics,
+        bounds,
+        faults,
+    } = derived;
     let span = Span::mixed_site();
     let field = Ident::new("__resilience_field", span);
     match class {
         Class::Plain(outcome) => quote_spanned!(span=> #path { .. } => #krate::Outcome::#outcome,),
-        Class::Kind(kind) => quote_spanned!(span=> #path { .. } => #krate::Outcome::Failure(#krate::FailureKind::#kind),),
+        Class::Kind(kind) => {
+            quote_spanned!(span=> #path { .. } => #krate::Outcome::Failure(#krate::FailureKind::#kind),)
+        }
         Class::Throttled(None) => {
             quote_spanned!(span=> #path { .. } => #krate::Outcome::Throttled { retry_after: ::core::option::Option::None },)
         }
@@ -160,18 +177,33 @@ fn arm(
         Class::Transparent => {
             let mut members = fields.iter().zip(fields.members());
             let (Some((only, member)), None) = (members.next(), members.next()) else {
-                faults.at(at, format!("`transparent` takes the class of the one field, and there are {}", fields.len()));
+                faults.at(
+                    at,
+                    format!(
+                        "`transparent` takes the class of the one field, and there are {}",
+                        fields.len()
+                    ),
+                );
                 return TokenStream::new();
             };
             let ty = &only.ty;
             if is_generic(ty, generics) {
-                bounds.extend(syn::parse2::<WherePredicate>(quote_spanned!(span=> #ty: #krate::Classify)));
+                bounds.extend(syn::parse2::<WherePredicate>(
+                    quote_spanned!(span=> #ty: #krate::Classify),
+                ));
             }
-            let place = span.located_at(ty.to_token_stream().into_iter().next().map_or(span, |token| token.span()));
+            let place = span.located_at(
+                ty.to_token_stream()
+                    .into_iter()
+                    .next()
+                    .map_or(span, |token| token.span()),
+            );
             quote_spanned!(place=> #path { #member: #field } => #krate::Classify::classify(#field),)
         }
         Class::With(path_of) => {
-            let names: Vec<Ident> = (0..fields.len()).map(|at| format_ident!("__resilience_field_{at}", span = span)).collect();
+            let names: Vec<Ident> = (0..fields.len())
+                .map(|at| format_ident!("__resilience_field_{at}", span = span))
+                .collect();
             let members = fields.members();
             let place = span.located_at(path_of.ends().0);
             quote_spanned!(place=> #path { #(#members: #names),* } => #path_of(#(#names),*),)
@@ -185,7 +217,11 @@ fn no_field(fields: &Fields, member: &Member) -> String {
         Member::Unnamed(index) => format!("`{}`", index.index),
     };
     let known: Vec<String> = fields.members().map(|known| name(&known)).collect();
-    let has = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+    let has = if known.is_empty() {
+        "it has none".to_owned()
+    } else {
+        format!("it has {}", known.join(", "))
+    };
     format!("there is no field {}; {has}", name(member))
 }
 
@@ -198,12 +234,16 @@ fn member_span(member: &Member) -> Span {
 
 /// Whether the type speaks of a parameter: any other is checked where it is used.
 fn is_generic(ty: &Type, generics: &Generics) -> bool {
-    generics.type_params().any(|parameter| code::mentions(ty.to_token_stream(), &parameter.ident))
+    generics
+        .type_params()
+        .any(|parameter| code::mentions(ty.to_token_stream(), &parameter.ident))
 }
 
 /// The attributes that are ours.
 fn ours(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
-    attributes.iter().filter(|attribute| attribute.path().is_ident("classify"))
+    attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("classify"))
 }
 
 /// An error at a word.

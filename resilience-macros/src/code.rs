@@ -1,7 +1,8 @@
 //! Pieces of the user's source: kept as tokens, exactly as written.
 
-use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::Expr;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 
@@ -27,7 +28,7 @@ impl Code {
         let mut tokens = TokenStream::new();
         while at != end {
             let Some((token, next)) = at.token_tree() else { break };
-            tokens.extend([token]);
+            tokens.extend([regrouped(token)]);
             at = next;
         }
         Ok((value, Self(tokens)))
@@ -51,7 +52,11 @@ impl Code {
         let mut text = String::new();
         for word in self.0.to_string().split_whitespace() {
             let apart = |char: char| char.is_alphanumeric() || char == '_';
-            if text.ends_with(apart) && word.starts_with(apart) || text.ends_with(',') || word == "as" || text.ends_with("as") {
+            if text.ends_with(apart) && word.starts_with(apart)
+                || text.ends_with(',')
+                || word == "as"
+                || text.ends_with("as")
+            {
                 text.push(' ');
             }
             text.push_str(word);
@@ -100,7 +105,10 @@ struct Mention {
 impl Mention {
     fn of(name: &Ident) -> Self {
         let name = name.unraw().to_string();
-        Self { inline: format!("{{{name}"), name }
+        Self {
+            inline: format!("{{{name}"),
+            name,
+        }
     }
 
     fn is_in(&self, tokens: TokenStream) -> bool {
@@ -124,11 +132,35 @@ fn flat(tokens: TokenStream) -> Vec<TokenTree> {
     let mut out = Vec::new();
     for token in tokens {
         match token {
-            TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::None => out.extend(flat(group.stream())),
+            TokenTree::Group(group) if group.delimiter() == Delimiter::None => out.extend(flat(group.stream())),
             other => out.push(other),
         }
     }
     out
+}
+
+/// An invisible group that comes out of a macro binds nothing any more: with `$e` for `1 + 1`, `2 * $e` would be 3. One
+/// that holds an operator gets parentheses. Groups further inside are passed on without being taken apart, and keep it.
+fn regrouped(token: TokenTree) -> TokenTree {
+    let TokenTree::Group(group) = &token else { return token };
+    let binds = |expr: &Expr| {
+        matches!(
+            expr,
+            Expr::Assign(_)
+                | Expr::Binary(_)
+                | Expr::Cast(_)
+                | Expr::Closure(_)
+                | Expr::Range(_)
+                | Expr::Reference(_)
+                | Expr::Unary(_)
+        )
+    };
+    if group.delimiter() != Delimiter::None || !syn::parse2(group.stream()).is_ok_and(|expr| binds(&expr)) {
+        return token;
+    }
+    let mut parentheses = Group::new(Delimiter::Parenthesis, group.stream());
+    parentheses.set_span(Span::mixed_site().located_at(group.span()));
+    TokenTree::Group(parentheses)
 }
 
 /// Inner attributes at the start of a body, and the body without them.
@@ -143,7 +175,10 @@ pub(crate) fn lift_inner_attributes(body: &Group) -> (TokenStream, Group) {
         }
         at += 3;
     }
-    let mut rest = Group::new(body.delimiter(), tokens[at..].iter().cloned().collect());
+    if at == 0 {
+        return (TokenStream::new(), body.clone());
+    }
+    let mut rest = Group::new(body.delimiter(), tokens[at..].iter().cloned().map(regrouped).collect());
     rest.set_span(body.span());
     (tokens[..at].iter().cloned().collect(), rest)
 }
@@ -171,13 +206,19 @@ mod tests {
 
     #[test]
     fn a_path_is_shown_as_it_is_written() {
-        assert_eq!(code("crate :: spare :: quote :: < u32 , u8 >").text(), "crate::spare::quote::<u32, u8>");
+        assert_eq!(
+            code("crate :: spare :: quote :: < u32 , u8 >").text(),
+            "crate::spare::quote::<u32, u8>"
+        );
         assert_eq!(code("< T as Desk > :: quote").text(), "<T as Desk>::quote");
     }
 
     #[test]
     fn segments_are_known_of_plain_paths_only() {
-        assert_eq!(code("self::again").segments(), Some(vec!["self".to_owned(), "again".to_owned()]));
+        assert_eq!(
+            code("self::again").segments(),
+            Some(vec!["self".to_owned(), "again".to_owned()])
+        );
         assert_eq!(code("<T>::again").segments(), None);
     }
 }

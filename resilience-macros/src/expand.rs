@@ -34,16 +34,17 @@
 //! With `#[retry]` the body is made anew in a loop round `attempt`, and what the last attempt alone may use up waits in
 //! an `Option`. What `#[async_trait]` made goes through `Box::pin(async move { … })`, with the user's body in a closure.
 
-use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::ReturnType;
 
 use crate::args::{Form, Kind};
 use crate::check::Guarded;
-use crate::code::{self, Code};
+use crate::code;
 
 mod arguments;
+mod body;
 mod chain;
+mod statics;
 
 use arguments::Arguments;
 
@@ -88,56 +89,27 @@ impl Guarded {
             Form::Refuse(given) => Some(&given.code),
             form => form.called(),
         });
-        let names = paths.chain(&self.classify).filter_map(|path| match path.segments()?.as_slice() {
-            [only] => Some(only.clone()),
-            _ => None,
-        });
+        let names = paths
+            .chain(&self.classify)
+            .filter_map(|path| match path.segments()?.as_slice() {
+                [only] => Some(only.clone()),
+                _ => None,
+            });
         names.collect()
     }
 
     /// Everything between the function's braces.
     fn woven(&self, arguments: &Arguments<'_>, body: &Group) -> TokenStream {
-        let site = self.site();
+        let statics = self.statics();
         let keys = self.stale_keys(arguments);
         let begin = self.begin(arguments);
         let once = arguments.once();
-        let run = if self.retries() { self.attempts(arguments, body) } else { self.only(arguments, body) };
-        quote! { #site #keys #begin #once #run }
-    }
-
-    /// The static that says at link time that this function exists.
-    fn site(&self) -> TokenStream {
-        let krate = &self.krate;
-        let dependency = Literal::string(&self.dependency);
-        let function = Literal::string(&syn::ext::IdentExt::unraw(&self.function.signature.ident).to_string());
-        let policy_file = Literal::string(self.source.name());
-        let policy = self.source.text();
-        let layers = self.layers.iter().map(|kind| {
-            let name = format_ident!("LAYER_{}", kind.name().to_uppercase(), span = site());
-            quote_spanned!(site()=> #krate::private::#name)
-        });
-        let forms = self.forms.iter().map(|form| {
-            let form = form_spec(form);
-            quote_spanned!(site()=> #krate::private::Form::#form)
-        });
-        let plain = self.classify.is_some() && matches!(self.forms.last(), Some(Form::Value(_)));
-        quote_spanned! {site()=>
-            const _: ::core::option::Option<&'static ::core::primitive::str> = ::core::option_env!("RESILIENCE_POLICY");
-            static __RESILIENCE_SITE: #krate::private::Site = #krate::private::Site::new(#krate::private::Spec {
-                dependency: #dependency,
-                function: #function,
-                module: ::core::module_path!(),
-                file: ::core::file!(),
-                line: ::core::line!(),
-                package: ::core::env!("CARGO_PKG_NAME"),
-                policy_file: #policy_file,
-                policy: #policy,
-                layers: #(#layers)|*,
-                forms: &[#(#forms),*],
-                plain: #plain,
-            });
-            #krate::private::inventory::submit! { #krate::private::SiteRef::new(&__RESILIENCE_SITE) }
-        }
+        let run = if self.retries() {
+            self.attempts(arguments, body)
+        } else {
+            self.only(arguments, body)
+        };
+        quote! { #statics #keys #begin #once #run }
     }
 
     /// The abilities of the return type: the one place that asks something of it.
@@ -145,12 +117,17 @@ impl Guarded {
         let krate = &self.krate;
         let output = &self.function.output;
         let refuses = matches!(self.forms.last(), Some(Form::Refuse(_)));
-        let ops = format_ident!("{}", if refuses { "ops_refusing" } else { "ops" }, span = located(output.span));
+        let ops = format_ident!(
+            "{}",
+            if refuses { "ops_refusing" } else { "ops" },
+            span = located(output.span)
+        );
         let of = format_ident!("{ops}_of", span = located(output.span));
         let ty = &output.ty;
         let at = located(output.span);
         let made = match (&self.classify, output.opaque) {
-            (None, false) => quote_spanned!(at=> #krate::private::#ops::<#ty, _>()),
+            (None, false) if refuses => quote_spanned!(at=> #krate::private::#ops::<#ty, _>()),
+            (None, false) => quote_spanned!(at=> #krate::private::#ops::<#ty, _, _>()),
             (None, true) => quote_spanned!(at=> #krate::private::#of(&__resilience_body)),
             (Some(classify), opaque) => {
                 let pick = if opaque {
@@ -222,7 +199,11 @@ impl Guarded {
             let end = quote_spanned!(site()=> __resilience_end);
             (ops, TokenStream::new(), end.clone(), end)
         };
-        let (made_first, made_after) = if self.function.output.opaque { (made, inside) } else { (inside, made) };
+        let (made_first, made_after) = if self.function.output.opaque {
+            (made, inside)
+        } else {
+            (inside, made)
+        };
         let again = arguments.restore();
         let restore = arguments.restore();
         let restore_end = arguments.is_needed_after().then_some(restore);
@@ -249,37 +230,10 @@ impl Guarded {
         let each = arguments.each();
         let made = self.body(arguments, body);
         let body = quote_spanned!(site()=> #each let __resilience_body = #made;);
-        if self.function.output.opaque && !self.retries() { (body, self.ops()) } else { (self.ops(), body) }
-    }
-
-    /// The user's body as a future that has not begun.
-    fn body(&self, arguments: &Arguments<'_>, body: &Group) -> TokenStream {
-        let bind = arguments.bind();
-        let output = &self.function.output.ty;
-        let run = if self.function.boxed {
-            let ty = self.boxed_type();
-            // A closure, so that `return` in the user's body stays inside.
-            quote_spanned!(site()=> (move || -> #ty #body)().await)
+        if self.function.output.opaque && !self.retries() {
+            (body, self.ops())
         } else {
-            quote_spanned! {site()=>
-                #[allow(unreachable_code, clippy::all, clippy::pedantic, clippy::nursery)]
-                if false {
-                    let __resilience_return: #output = loop {};
-                    return __resilience_return;
-                }
-                // Bare braces would be linted, and braces of ours would carry our edition.
-                match () { () => #body }
-            }
-        };
-        let keyword = if arguments.borrows_self() { quote_spanned!(site()=> async) } else { quote_spanned!(site()=> async move) };
-        quote_spanned!(site()=> #keyword { #bind #run })
-    }
-
-    /// The written return type, with its lifetimes left open: an attempt borrows for less than the call.
-    fn boxed_type(&self) -> TokenStream {
-        match &self.function.signature.output {
-            ReturnType::Type(_, ty) => open_lifetimes(ty.to_token_stream()),
-            ReturnType::Default => quote_spanned!(site()=> ()),
+            (self.ops(), body)
         }
     }
 
@@ -289,13 +243,9 @@ impl Guarded {
         let mut tokens = TokenStream::new();
         for (at, key) in self.keys_of_stale() {
             let name = chain::stale_key(at);
-            let of = match key {
-                Some(key) => {
-                    let references = arguments.by_reference(key);
-                    quote_spanned!(site()=> { #references #krate::private::stale_key(&__RESILIENCE_SITE, &(#key)) })
-                }
-                None => quote_spanned!(site()=> #krate::private::stale_key(&__RESILIENCE_SITE, &())),
-            };
+            let references = key.map(|key| arguments.by_reference(key));
+            let key = key.map_or_else(|| quote_spanned!(site()=> ()), ToTokens::to_token_stream);
+            let of = quote_spanned!(site()=> { #references #krate::private::stale_key(&__RESILIENCE_SITE, &(#key)) });
             tokens.extend(quote_spanned!(site()=> let #name = #of;));
         }
         tokens
@@ -306,50 +256,4 @@ impl Guarded {
         let keys = self.keys_of_stale().into_iter().map(|(at, _)| chain::stale_key(at));
         quote_spanned!(site()=> #(__resilience_call.keep(__resilience_ops, #keys, &__resilience_value);)*)
     }
-}
-
-/// `path` as `Path("path")`.
-fn form_spec(form: &Form) -> TokenStream {
-    let text = |code: &Code| Literal::string(&code.text());
-    match form {
-        Form::Value(_) => quote_spanned!(site()=> Value),
-        Form::Path(path, _) => {
-            let text = text(path);
-            quote_spanned!(site()=> Path(#text))
-        }
-        Form::With(given, _) => {
-            let text = text(&given.code);
-            quote_spanned!(site()=> With(#text))
-        }
-        Form::Stale(..) => quote_spanned!(site()=> Stale),
-        Form::Refuse(given) => {
-            let text = text(&given.code);
-            quote_spanned!(site()=> Refuse(#text))
-        }
-        Form::None(_, reason) => {
-            let text = Literal::string(&reason.value());
-            quote_spanned!(site()=> None(#text))
-        }
-    }
-}
-
-/// Every lifetime but `'static` as `'_`.
-fn open_lifetimes(tokens: TokenStream) -> TokenStream {
-    let mut open = false;
-    let replaced = tokens.into_iter().map(|token| match token {
-        TokenTree::Punct(punct) if punct.as_char() == '\'' => {
-            open = true;
-            TokenTree::Punct(punct)
-        }
-        TokenTree::Ident(name) if std::mem::take(&mut open) && name != "static" => {
-            TokenTree::Ident(Ident::new("_", name.span()))
-        }
-        TokenTree::Group(group) => {
-            let mut inside = Group::new(group.delimiter(), open_lifetimes(group.stream()));
-            inside.set_span(group.span());
-            TokenTree::Group(inside)
-        }
-        other => other,
-    });
-    replaced.collect()
 }

@@ -1,8 +1,10 @@
 //! Faults are values: they are collected, and shown together beside the untouched item.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::Error;
+
+use crate::code;
 
 /// Everything that is wrong with one annotated item.
 #[derive(Default)]
@@ -36,6 +38,24 @@ impl Faults {
         let mut tokens = item.clone();
         tokens.extend(errors);
         tokens
+    }
+
+    /// The same for a function, with the diagnostics at the start of its body. Beside it, in a module, they would make
+    /// rustc keep quiet about unresolved paths of the whole module, which are other mistakes.
+    pub(crate) fn inside(&self, item: &TokenStream) -> TokenStream {
+        let mut tokens: Vec<TokenTree> = item.clone().into_iter().collect();
+        match tokens.pop() {
+            Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {
+                let (mut inside, rest) = code::lift_inner_attributes(&body);
+                inside.extend(self.0.iter().map(Error::to_compile_error));
+                inside.extend(rest.stream());
+                let mut body = Group::new(Delimiter::Brace, inside);
+                body.set_span(rest.span());
+                tokens.push(TokenTree::Group(body));
+                tokens.into_iter().collect()
+            }
+            _ => self.beside(item),
+        }
     }
 
     #[cfg(test)]

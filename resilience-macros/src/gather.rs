@@ -22,7 +22,10 @@ impl Gathered {
     pub(crate) fn read(entries: TokenStream, item: &TokenStream, faults: &mut Faults) -> Option<Self> {
         let entries = split(entries);
         let Some((kind, word, _)) = entries.first() else {
-            faults.at(Span::call_site(), "this attribute is written by the others: use `#[breaker(\"…\")]`");
+            faults.at(
+                Span::call_site(),
+                "this attribute is written by the others: use `#[breaker(\"…\")]`",
+            );
             return None;
         };
         let first = (*kind, word.span());
@@ -37,7 +40,13 @@ impl Gathered {
                 layers.push(Layer::read(kind, word.span(), args, faults));
             }
         }
-        Some(Self { first, layers, forms, has_fallback, item: Item::read(item, first.0.name()) })
+        Some(Self {
+            first,
+            layers,
+            forms,
+            has_fallback,
+            item: Item::read(item, first.0.name()),
+        })
     }
 }
 

@@ -38,7 +38,11 @@ fn path_of(args: TokenStream) -> Option<TokenStream> {
             && matches!(&tokens[*at], TokenTree::Ident(name) if name == "crate")
             && tokens.get(at + 1).is_some_and(|token| is_punct(token, '='))
     })?;
-    let path: Vec<TokenTree> = tokens[at + 2..].iter().take_while(|token| !is_punct(token, ',')).cloned().collect();
+    let path: Vec<TokenTree> = tokens[at + 2..]
+        .iter()
+        .take_while(|token| !is_punct(token, ','))
+        .cloned()
+        .collect();
     let literal = path.iter().any(|token| matches!(token, TokenTree::Literal(_)));
     (!path.is_empty() && !literal).then(|| path.into_iter().collect())
 }
@@ -58,7 +62,10 @@ fn renamed() -> Option<String> {
         return None;
     }
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    known.entry(text).or_insert_with_key(|text| alias(text, || workspace_of(Path::new(&folder)))).clone()
+    known
+        .entry(text)
+        .or_insert_with_key(|text| alias(text, || workspace_of(Path::new(&folder))))
+        .clone()
 }
 
 /// The text of the nearest manifest above with a `[workspace]`.
@@ -84,15 +91,21 @@ fn alias(manifest: &str, workspace: impl Fn() -> Option<String>) -> Option<Strin
     if found.is_none() && !inherited.is_empty() {
         let text = workspace()?;
         let root = DeTable::parse(&text).ok()?;
-        let DeValue::Table(workspace) = root.get_ref().get("workspace")?.get_ref() else { return None };
-        let DeValue::Table(dependencies) = workspace.get("dependencies")?.get_ref() else { return None };
+        let DeValue::Table(workspace) = root.get_ref().get("workspace")?.get_ref() else {
+            return None;
+        };
+        let DeValue::Table(dependencies) = workspace.get("dependencies")?.get_ref() else {
+            return None;
+        };
         found = inherited.into_iter().find(|key| {
             dependencies.get(key.as_str()).is_some_and(
                 |value| matches!(value.get_ref(), DeValue::Table(table) if text_of(table, "package") == Some(PACKAGE)),
             )
         });
     }
-    found.map(|name| name.replace('-', "_")).filter(|name| name != CRATE && syn::parse_str::<Ident>(name).is_ok())
+    found
+        .map(|name| name.replace('-', "_"))
+        .filter(|name| name != CRATE && syn::parse_str::<Ident>(name).is_ok())
 }
 
 fn text_of<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
@@ -104,7 +117,9 @@ fn text_of<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
 
 fn each_dependency<'t>(manifest: &'t DeTable<'_>, visit: &mut impl FnMut(&'t str, &'t DeValue<'_>)) {
     for (name, value) in manifest {
-        let DeValue::Table(table) = value.get_ref() else { continue };
+        let DeValue::Table(table) = value.get_ref() else {
+            continue;
+        };
         match name.get_ref().as_ref() {
             "dependencies" | "dev-dependencies" | "build-dependencies" => {
                 for (key, dependency) in table {
@@ -150,7 +165,10 @@ mod tests {
     #[test]
     fn a_crate_path_is_read_and_a_literal_is_not_ours() {
         let path = |text: &str| path_of(text.parse().expect("the test's own tokens")).map(|path| path.to_string());
-        assert_eq!(path("\"payrail\", crate = facade::rt, key = n").as_deref(), Some("facade :: rt"));
+        assert_eq!(
+            path("\"payrail\", crate = facade::rt, key = n").as_deref(),
+            Some("facade :: rt")
+        );
         assert_eq!(path("crate = \"tokio\""), None);
         assert_eq!(path("skip(crate = x)"), None);
     }

@@ -33,17 +33,21 @@ impl Source {
     pub(crate) fn find() -> Result<Self, String> {
         // Never the working directory: an editor's server has another one, and cargo the workspace's.
         let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else {
-            return Err("`CARGO_MANIFEST_DIR` is not set, so the policy file cannot be looked for: build with cargo".to_owned());
+            return Err(
+                "`CARGO_MANIFEST_DIR` is not set, so the policy file cannot be looked for: build with cargo".to_owned(),
+            );
         };
         Self::find_from(&package, std::env::var_os(lookup::VARIABLE))
     }
 
     fn find_from(package: &Path, variable: Option<OsString>) -> Result<Self, String> {
-        let file = lookup::at_compile_time(package, variable.as_deref()).map_err(|error| {
-            format!("{error}, as a path from the package's folder")
-        })?;
+        let file = lookup::at_compile_time(package, variable.as_deref())
+            .map_err(|error| format!("{error}, as a path from the package's folder"))?;
         let policy = read(&file)?;
-        Ok(Self { policy, place: Place::of(&file, package) })
+        Ok(Self {
+            policy,
+            place: Place::of(&file, package),
+        })
     }
 
     /// The file as messages name it.
@@ -87,7 +91,10 @@ impl Place {
         match (up, below) {
             (Some(up), _) => Self::Relative(format!("{}/{name}", "/..".repeat(up))),
             (None, Some(below)) => {
-                let below: String = below.iter().map(|part| format!("{}/", part.to_string_lossy())).collect();
+                let below: String = below
+                    .iter()
+                    .map(|part| format!("{}/", part.to_string_lossy()))
+                    .collect();
                 Self::Relative(format!("/{below}{name}"))
             }
             (None, None) => Self::Absolute(file.to_string_lossy().into_owned()),
@@ -122,7 +129,9 @@ struct Kept {
 fn read(file: &Path) -> Result<Policy, String> {
     static KEPT: LazyLock<Mutex<HashMap<PathBuf, Kept>>> = LazyLock::new(Mutex::default);
 
-    let stamp = std::fs::metadata(file).ok().map(|data| (data.modified().ok(), data.len()));
+    let stamp = std::fs::metadata(file)
+        .ok()
+        .map(|data| (data.modified().ok(), data.len()));
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let (Some(known), Some((modified, length))) = (kept.get(file), stamp)
         && known.length == length
@@ -133,7 +142,14 @@ fn read(file: &Path) -> Result<Policy, String> {
     }
     let verdict = Policy::read(file).map_err(|error| error.to_string());
     let (modified, length) = stamp.unwrap_or((None, 0));
-    kept.insert(file.to_owned(), Kept { modified, length, verdict: verdict.clone() });
+    kept.insert(
+        file.to_owned(),
+        Kept {
+            modified,
+            length,
+            verdict: verdict.clone(),
+        },
+    );
     verdict
 }
 
@@ -147,10 +163,22 @@ mod tests {
 
     #[test]
     fn a_file_in_or_above_the_package_is_named_from_the_package() {
-        assert_eq!(place("/w/a/resilience.toml", "/w/a"), Place::Relative("/resilience.toml".to_owned()));
-        assert_eq!(place("/w/resilience.toml", "/w/crates/a"), Place::Relative("/../../resilience.toml".to_owned()));
-        assert_eq!(place("/w/a/conf/x/p.toml", "/w/a"), Place::Relative("/conf/x/p.toml".to_owned()));
-        assert_eq!(place("/w/a/../p.toml", "/w/a"), Place::Relative("/../p.toml".to_owned()));
+        assert_eq!(
+            place("/w/a/resilience.toml", "/w/a"),
+            Place::Relative("/resilience.toml".to_owned())
+        );
+        assert_eq!(
+            place("/w/resilience.toml", "/w/crates/a"),
+            Place::Relative("/../../resilience.toml".to_owned())
+        );
+        assert_eq!(
+            place("/w/a/conf/x/p.toml", "/w/a"),
+            Place::Relative("/conf/x/p.toml".to_owned())
+        );
+        assert_eq!(
+            place("/w/a/../p.toml", "/w/a"),
+            Place::Relative("/../p.toml".to_owned())
+        );
     }
 
     #[test]

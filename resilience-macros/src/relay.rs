@@ -64,9 +64,15 @@ fn attributes(item: &[TokenTree]) -> Vec<usize> {
 }
 
 fn is_weave(attribute: &TokenTree) -> bool {
-    let TokenTree::Group(brackets) = attribute else { return false };
-    let path = brackets.stream().into_iter().take_while(|token| !matches!(token, TokenTree::Group(_)));
-    path.last().is_some_and(|token| matches!(token, TokenTree::Ident(name) if name == WEAVE))
+    let TokenTree::Group(brackets) = attribute else {
+        return false;
+    };
+    let path = brackets
+        .stream()
+        .into_iter()
+        .take_while(|token| !matches!(token, TokenTree::Group(_)));
+    path.last()
+        .is_some_and(|token| matches!(token, TokenTree::Ident(name) if name == WEAVE))
 }
 
 /// `[path::__weave(a)]` and `b` give `[path::__weave(a, b)]`.
@@ -74,7 +80,10 @@ fn with_entry(brackets: &Group, entry: &TokenStream) -> Group {
     let tokens = brackets.stream().into_iter().map(|token| match token {
         TokenTree::Group(entries) if entries.delimiter() == Delimiter::Parenthesis => {
             let before = entries.stream();
-            respanned(Group::new(Delimiter::Parenthesis, quote!(#before, #entry)), entries.span())
+            respanned(
+                Group::new(Delimiter::Parenthesis, quote!(#before, #entry)),
+                entries.span(),
+            )
         }
         other => other,
     });

@@ -38,7 +38,7 @@ pub(crate) fn dependency(
     let mut doubtful = Vec::new();
     for id in Id::ALL.iter().copied() {
         let table = id.key().table;
-        let inside = table == Table::Dependency || crate::value::is_layer(table);
+        let inside = table == Table::Dependency || table.is_layer();
         if !inside || id == Id::Inherits || !chain.is_on(table) && table != Table::Traffic {
             continue;
         }
@@ -74,7 +74,10 @@ pub(crate) fn dependency(
         traffic: values.traffic(),
         chaos: values.chaos(),
         line: text.line_number(chain.own().header.start),
-        values: values.listed,
+        values: {
+            values.listed.shrink_to_fit();
+            values.listed
+        },
         doubtful,
     }
 }
@@ -128,7 +131,7 @@ impl Values<'_, '_> {
             Id::ProbeSuccesses => self.found[Id::Probes as usize].clone(),
             // Expected traffic is only what somebody wrote: the lints are silent without it.
             _ if id.key().table == Table::Traffic => None,
-            _ => id.key().built_in(),
+            _ => id.built_in().cloned(),
         }
     }
 

@@ -9,14 +9,16 @@ use toml::de::DeTable;
 use crate::build;
 use crate::chain::Chain;
 use crate::environment;
-use crate::fault::{Fault, FaultName, PolicyError};
+use crate::error::PolicyError;
+use crate::fault::{Fault, FaultName};
 use crate::hash;
-use crate::level::{Level, Walk, Written};
+use crate::level::{Level, Written};
 use crate::locate::Text;
 use crate::policy::{Dependency, Inner, Origin, Policy, Resource, RuntimeSettings, Value};
 use crate::reference::Id;
 use crate::rules::Rules;
 use crate::syntax::{self, Syntax};
+use crate::walk::Walk;
 
 /// The overrides file, where the policy names none.
 const OVERRIDES: &str = "resilience.overrides.toml";
@@ -47,6 +49,13 @@ pub fn inspect(bytes: &[u8], file: &Path, environment: &[(String, String)]) -> I
     if !faults.is_empty() {
         return broken(faults);
     }
+    if let Some((faults, more)) = syntax::flood(&text, &shown) {
+        let error = Some(PolicyError::new(faults).and(more));
+        return Inspection {
+            policy: empty(file),
+            error,
+        };
+    }
     let (tree, errors) = DeTable::parse_recoverable(text.text);
     let judged = syntax::judge(&text, &shown, &errors);
     let reading = Reading {
@@ -74,7 +83,19 @@ impl Reading<'_, '_> {
         let mut walk = Walk::new(self.text, self.file, &judged.lost);
         let mut written = walk.file(tree, partial);
         let mut faults = judged.faults.clone();
-        faults.extend(walk.faults);
+        let more = judged.more + walk.more;
+        // What is defined twice is told once, not also for what the second definition made of it.
+        let twice = |fault: &Fault| {
+            judged
+                .faults
+                .iter()
+                .any(|other| other.name() == "duplicate" && (other.line(), other.key()) == (fault.line(), fault.key()))
+        };
+        faults.extend(
+            walk.faults
+                .into_iter()
+                .filter(|fault| judged.faults.is_empty() || !twice(fault)),
+        );
         environment::apply(&mut written, self.environment, &mut faults);
 
         let mut rules = Rules {
@@ -89,7 +110,7 @@ impl Reading<'_, '_> {
         let policy = Policy {
             inner: Arc::new(self.inner(&written, dependencies)),
         };
-        let error = (!faults.is_empty()).then(|| PolicyError::new(faults));
+        let error = (!faults.is_empty()).then(|| PolicyError::new(faults).and(more));
         Inspection { policy, error }
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::check::bytes_of;
-use crate::fault::PolicyError;
+use crate::error::PolicyError;
 
 /// The file's name.
 pub const FILE: &str = "resilience.toml";
@@ -57,6 +57,15 @@ pub fn at_compile_time(package: &Path, variable: Option<&OsStr>) -> Result<PathB
         looked_at.push(path);
     }
     Err(NotFound { looked_at })
+}
+
+/// The bytes of a policy file.
+///
+/// # Errors
+///
+/// The file is too large, not a regular file, unreadable or missing.
+pub fn bytes(file: &Path) -> Result<Vec<u8>, PolicyError> {
+    bytes_of(file).map_err(|fault| PolicyError::one(*fault))
 }
 
 /// The nearest folder, the package's own included, whose `Cargo.toml` has a `[workspace]` table.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::check;
 use crate::diff::{self, Change};
-use crate::fault::PolicyError;
+use crate::error::PolicyError;
 use crate::name::nearest;
 use crate::reference::Id;
 use crate::unite;

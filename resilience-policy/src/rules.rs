@@ -96,6 +96,9 @@ impl Rules<'_, '_> {
     fn slow(&mut self, chain: &Chain<'_>, is_operation: bool) {
         let after = chain.find(Id::SlowAfter);
         let rate = chain.find(Id::SlowRate).or_else(|| chain.find(Id::BadRate));
+        if [after, rate].into_iter().flatten().any(|found| found.value().is_none()) {
+            return;
+        }
         match (after, rate) {
             (Some(after), None) => {
                 let message = "`slow_after` alone trips nothing: write `slow_rate` or `bad_rate`, or remove it";
@@ -146,8 +149,8 @@ impl Rules<'_, '_> {
     /// `most` may not lie below `first`, whichever of them is built in. A built-in `cooldown_max` gives way by itself.
     fn not_below(&mut self, chain: &Chain<'_>, most: Id, first: Id, because: &str) {
         let (most_found, first_found) = (chain.find(most), chain.find(first));
-        let built_in = |id: Id| match id.key().built_in() {
-            Some(Value::Duration(time)) if id != Id::CooldownMax => Some(time),
+        let built_in = |id: Id| match id.built_in() {
+            Some(Value::Duration(time)) if id != Id::CooldownMax => Some(*time),
             _ => None,
         };
         let (Some(most_is), Some(first_is)) = (

@@ -10,13 +10,16 @@ use toml::de::{DeTable, Error};
 
 use crate::fault::{Fault, FaultName};
 use crate::locate::Text;
+use crate::walk::MAX_FAULTS;
+
+use hint::Hints;
 
 /// The largest file that is read.
 pub(crate) const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The deepest nesting of tables and lists.
 const MAX_LEVELS: usize = 16;
-/// A file of nothing but mistakes must not cost more than it can show.
-const MAX_FAULTS: usize = 20_000;
+/// Above this a text is asked for its mistakes before a tree is made of it.
+const LARGE: usize = 1024 * 1024;
 
 /// The text behind the bytes, or the one fault that makes it no text.
 pub(crate) fn decode<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Box<Fault>> {
@@ -52,6 +55,8 @@ pub(crate) fn too_large(file: &str) -> Fault {
 /// What the syntax gave: the faults, and what is left to walk.
 pub(crate) struct Syntax {
     pub(crate) faults: Vec<Fault>,
+    /// Faults that were only counted.
+    pub(crate) more: usize,
     /// The text with blanks in place of the lines with mistakes, if there are any: it is read a second time, so that
     /// the other faults of the file are found as well.
     pub(crate) mended: Option<String>,
@@ -63,56 +68,122 @@ pub(crate) struct Syntax {
 
 /// Turns the parser's errors into faults.
 pub(crate) fn judge(text: &Text<'_>, file: &str, errors: &[Error]) -> Syntax {
-    let mut faults = Vec::new();
-    let mut bad_lines = BTreeSet::new();
+    let hints = Hints::new(text, file);
+    let (mut faults, mut bad_lines, rest) = open_lists(text, &hints, errors);
+    let errors = rest.as_deref().unwrap_or(errors);
+    let mut more = 0;
     for error in errors.iter().filter(|error| !is_redefinition(error)) {
-        let span = error.span().unwrap_or(text.text.len()..text.text.len());
-        let index = text.line_index(span.start.min(text.text.len()));
-        if bad_lines.insert(index) && faults.len() < MAX_FAULTS {
-            faults.push(hint::fault(text, file, error.message(), &span));
+        let span = span_of(error, text);
+        if !bad_lines.insert(text.line_index(span.start)) {
+            continue;
+        }
+        if faults.len() < MAX_FAULTS {
+            faults.push(hints.fault(error.message(), &span));
+        } else {
+            more += 1;
         }
     }
-    let redefinitions: Vec<_> = errors.iter().filter(|error| is_redefinition(error)).collect();
-    if !redefinitions.is_empty() {
-        let found = repeat::repeats(text, file);
-        if found.is_empty() {
-            // Inside an inline table: there the parser's own place is all there is.
-            faults.extend(redefinitions.iter().map(|error| {
-                let span = error.span().unwrap_or(0..0);
-                let written = &text.text[span.clone()];
-                let message = format!("`{}` is defined twice; delete one", crate::name::shown(written));
-                Fault::new(FaultName::Duplicate, file, written, message).at(text, &span)
-            }));
-        }
-        faults.extend(found);
-    }
-    let mut partial = redefinitions.iter().any(|error| error.message().starts_with("cannot"));
+    let mut partial = false;
     let mut lost = BTreeSet::new();
     let mended = (!bad_lines.is_empty()).then(|| {
-        let mut bytes = text.text.as_bytes().to_vec();
+        let mut bytes = blanked(text, &bad_lines).into_bytes();
         for index in bad_lines {
-            bytes[text.line_range(index)].fill(b' ');
-            if let Some(path) = hint::path_of_line(text, index) {
+            if let Some(path) = hints.path_of_line(index) {
                 lost.insert(path);
             } else {
                 partial = true;
                 blank_table(text, index, &mut bytes);
             }
         }
-        String::from_utf8(bytes).expect("whole lines are whole characters, and blanks are ASCII")
+        String::from_utf8(bytes).expect(WHOLE_LINES)
     });
-    if let Some(mended) = &mended {
-        partial |= DeTable::parse_recoverable(mended)
-            .1
-            .iter()
-            .any(|error| !is_redefinition(error));
-    }
+    let second = mended.as_ref().map(|mended| DeTable::parse_recoverable(mended).1);
+    partial |= second
+        .as_ref()
+        .is_some_and(|errors| errors.iter().any(|error| !is_redefinition(error)));
+    let left = second.as_deref().unwrap_or(errors);
+    partial |= left.iter().any(|error| error.message().starts_with("cannot extend"));
+    let whole = mended.as_deref().map(Text::new);
+    faults.extend(redefined(whole.as_ref().unwrap_or(text), file, left));
     Syntax {
         faults,
+        more,
         mended,
         lost,
         partial,
     }
+}
+
+const WHOLE_LINES: &str = "whole lines are whole characters, and blanks are ASCII";
+
+/// A list that is never closed swallows the lines below it, and the parser complains of each: it is told once, blanked
+/// with its lines, and the text read again.
+fn open_lists(
+    text: &Text<'_>,
+    hints: &Hints<'_, '_>,
+    errors: &[Error],
+) -> (Vec<Fault>, BTreeSet<usize>, Option<Vec<Error>>) {
+    /// Each costs another reading.
+    const MOST: usize = 8;
+    let (mut faults, mut bad_lines, mut rest) = (Vec::new(), BTreeSet::new(), None::<Vec<Error>>);
+    while faults.len() < MOST {
+        let errors = rest.as_deref().unwrap_or(errors);
+        let about_lists = errors.iter().filter(|error| error.message().contains("array"));
+        let Some(first) = about_lists
+            .map(|error| text.line_index(span_of(error, text).start))
+            .min()
+        else {
+            break;
+        };
+        let below = hints.path_of_line(first).is_some() || text.line(first).trim_start().starts_with('[');
+        let Some((fault, opened)) = hints
+            .open_list(first)
+            .filter(|(_, opened)| below && !bad_lines.contains(opened))
+        else {
+            break;
+        };
+        faults.push(fault);
+        bad_lines.extend(opened..first);
+        rest = Some(DeTable::parse_recoverable(&blanked(text, &bad_lines)).1);
+    }
+    (faults, bad_lines, rest)
+}
+
+/// Where an error lies; the end of the text where it does not say.
+fn span_of(error: &Error, text: &Text<'_>) -> Range<usize> {
+    let end = text.text.len();
+    error
+        .span()
+        .map_or(end..end, |span| span.start.min(end)..span.end.min(end))
+}
+
+/// The text with blanks in place of some lines, every other byte where it was.
+fn blanked(text: &Text<'_>, lines: &BTreeSet<usize>) -> String {
+    let mut bytes = text.text.as_bytes().to_vec();
+    for index in lines {
+        bytes[text.line_range(*index)].fill(b' ');
+    }
+    String::from_utf8(bytes).expect(WHOLE_LINES)
+}
+
+/// What is defined twice, where the parser says that something is.
+fn redefined(text: &Text<'_>, file: &str, errors: &[Error]) -> Vec<Fault> {
+    let redefinitions: Vec<_> = errors.iter().filter(|error| is_redefinition(error)).collect();
+    if redefinitions.is_empty() {
+        return Vec::new();
+    }
+    let found = repeat::repeats(text, file);
+    if !found.is_empty() {
+        return found;
+    }
+    // Inside an inline table: there the parser's own place is all there is.
+    let fault = |error: &&Error| {
+        let span = error.span().unwrap_or(0..0);
+        let written = &text.text[span.clone()];
+        let message = format!("`{}` is defined twice; delete one", crate::name::shown(written));
+        Fault::new(FaultName::Duplicate, file, written, message).at(text, &span)
+    };
+    redefinitions.iter().map(fault).collect()
 }
 
 /// What stands below a header that cannot be read belongs to no table; it would land in the one above.
@@ -128,6 +199,42 @@ fn blank_table(text: &Text<'_>, header: usize, bytes: &mut [u8]) {
 
 fn is_redefinition(error: &Error) -> bool {
     error.message().starts_with("duplicate key") || error.message().starts_with("cannot extend value")
+}
+
+/// Counts mistakes and keeps the first: a tree of a large file with millions of them would cost seconds and gigabytes.
+#[derive(Default)]
+struct Mistakes {
+    kept: Vec<toml_parser::ParseError>,
+    more: usize,
+}
+
+impl toml_parser::ErrorSink for Mistakes {
+    fn report_error(&mut self, error: toml_parser::ParseError) {
+        if self.kept.len() < MAX_FAULTS {
+            self.kept.push(error);
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// The mistakes of a large text, where it is little else.
+pub(crate) fn flood(text: &Text<'_>, file: &str) -> Option<(Vec<Fault>, usize)> {
+    if text.text.len() < LARGE {
+        return None;
+    }
+    let tokens = toml_parser::Source::new(text.text).lex().into_vec();
+    let mut mistakes = Mistakes::default();
+    toml_parser::parser::parse_document(&tokens, &mut (), &mut mistakes);
+    if mistakes.more == 0 {
+        return None;
+    }
+    let hints = Hints::new(text, file);
+    let faults = mistakes.kept.iter().map(|error| {
+        let span = error.unexpected().map_or(0..0, |span| span.start()..span.end());
+        hints.fault(error.description(), &span)
+    });
+    Some((faults.collect(), mistakes.more))
 }
 
 /// What must be known before the parser may see the text: characters that end lines in secret, merges, depth.
@@ -191,6 +298,9 @@ fn too_deep(text: &Text<'_>, file: &str) -> Option<Fault> {
                 if open == 0 {
                     dots = 0;
                     line_start = true;
+                } else {
+                    // A list that is never closed must not gather the points of every number below it.
+                    dots = dots.min(1);
                 }
                 continue;
             }

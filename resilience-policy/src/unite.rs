@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diff::path;
-use crate::fault::{Fault, FaultName, PolicyError, Related};
+use crate::error::PolicyError;
+use crate::fault::{Fault, FaultName, Related};
 use crate::hash;
 use crate::locate::Place;
 use crate::policy::{Dependency, Inner, Policy, Resource};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::policy::Window;
+use crate::policy::{Value, Window};
 
 const NANOS: [(&str, u128); 5] = [
     ("h", 3_600_000_000_000),
@@ -63,6 +63,11 @@ pub(crate) fn duration(text: &str) -> Result<Duration, NotADuration> {
         rest = tail;
     }
     from_nanos(nanos)
+}
+
+/// Reads a duration as the file writes it: `1m30s`.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    duration(text).ok()
 }
 
 /// `number × unit` in whole nanoseconds; exact, so that equal spellings are equal values.
@@ -197,6 +202,25 @@ impl std::fmt::Display for Window {
         match self {
             Self::Calls(calls) => write!(f, "{calls} calls"),
             Self::Time(time) => f.write_str(&format_duration(*time)),
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value:?}"),
+            Self::String(value) => f.write_str(value),
+            Self::Duration(value) => f.write_str(&format_duration(*value)),
+            Self::List(values) => {
+                f.write_str("[")?;
+                for (at, value) in values.iter().enumerate() {
+                    write!(f, "{}{value}", if at > 0 { ", " } else { "" })?;
+                }
+                f.write_str("]")
+            }
         }
     }
 }

@@ -89,16 +89,15 @@ pub(crate) fn in_level(file: &str, path: &str, scope: Scope, name: &str, value: 
             );
             return fault(message).suggest(Some(format!("[dependency.{ours}]")));
         }
+        if scope != Scope::Dependency {
+            return fault(format!("unknown table `{}` in {path}", shown(name)));
+        }
+        let ours = format!("[{path}.operation.{}]", shown(name));
         let message = format!(
-            "unknown table `{}` in {path}; an operation is `[{path}.operation.{}]`",
-            shown(name),
+            "unknown table `{}` in {path}; an operation is `{ours}`, and a name has no dots",
             shown(name)
         );
-        return fault(if scope == Scope::Dependency {
-            message
-        } else {
-            format!("unknown table `{}` in {path}", shown(name))
-        });
+        return fault(message).suggest(Some(ours));
     }
     elsewhere_or_near(fault, path, Table::Dependency, name, &allowed)
 }
@@ -106,7 +105,7 @@ pub(crate) fn in_level(file: &str, path: &str, scope: Scope, name: &str, value: 
 /// A key in a layer's table, in `[runtime]` or in a resource.
 pub(crate) fn in_table(file: &str, path: &str, table: Table, name: &str) -> Fault {
     let allowed: Vec<&str> = table.keys().map(|id| id.key().name).collect();
-    let below = if crate::value::is_layer(table) {
+    let below = if table.is_layer() {
         format!("{path}.{}", table.name())
     } else {
         path.to_owned()
@@ -124,7 +123,7 @@ fn elsewhere_or_near(
     name: &str,
     allowed: &[&str],
 ) -> Fault {
-    let below = if crate::value::is_layer(table) {
+    let below = if table.is_layer() {
         format!("{path}.{}", table.name())
     } else {
         path.to_owned()
@@ -170,14 +169,18 @@ fn home_of(name: &str) -> Option<Table> {
     Id::ALL
         .iter()
         .map(|id| id.key())
-        .find(|key| key.name == name && (key.table == Table::Dependency || crate::value::is_layer(key.table)))
+        .find(|key| key.name == name && (key.table == Table::Dependency || key.table.is_layer()))
         .map(|key| key.table)
 }
 
 /// What another product's word is called here; this table's own keys first.
 fn synonym(name: &str, table: Table) -> Option<Id> {
     let wanted = plain(name);
-    let means = |id: &&Id| id.key().synonyms.iter().any(|word| plain(word) == wanted);
+    let means = |id: &&Id| {
+        let key = id.key();
+        let below = key.table == Table::Dependency || key.table.is_layer();
+        below && (plain(key.name) == wanted || key.synonyms.iter().any(|word| plain(word) == wanted))
+    };
     let here = Id::ALL.iter().find(|id| id.key().table == table && means(id));
     here.or_else(|| Id::ALL.iter().find(means)).copied()
 }
@@ -194,6 +197,10 @@ fn dotted_name(path: &str, name: &str, table: &toml::de::DeTable<'_>) -> Option<
         }
         dotted = format!("{dotted}.{}", shown(key.get_ref()));
         inner = next;
+    }
+    // One dot alone is as likely an operation.
+    if dotted.matches('.').count() < 2 {
+        return None;
     }
     inner.keys().any(|key| is_key_of_level(key.get_ref())).then_some(dotted)
 }

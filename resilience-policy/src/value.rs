@@ -1,22 +1,24 @@
 //! One value of the file, or of an environment variable, against its row of the reference.
 
-use std::fmt::{self, Write as _};
+mod number;
+mod time;
+
+use std::cell::Cell;
+use std::fmt::Write as _;
 use std::ops::Range as Span;
-use std::time::Duration;
 
 use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::fault::FaultName;
 use crate::name::{nearest, shown};
-use crate::policy::{Value, Window};
-use crate::reference::{Id, Key, Kind, RATE, Range, Table};
-use crate::units::{NotADuration, calls, clock_face, duration, format_duration, propose_duration};
+use crate::policy::Value;
+use crate::reference::{Id, Key, Kind, RATE};
+use crate::units::clock_face;
 
-/// The longest duration of the file.
-const DAY: Duration = Duration::from_secs(24 * 3600);
-/// The longest window.
-const HOUR: Duration = Duration::from_secs(3600);
+use number::{integer, number, quoted};
+pub(crate) use time::as_window;
+use time::{DAY, bare_number, time, window};
 
 /// A fault that has no place yet. `span` is that of an element of a list, where that is smaller than the value.
 #[derive(Debug)]
@@ -49,6 +51,24 @@ pub(crate) struct Known {
     pub(crate) templates: Vec<String>,
     pub(crate) dependencies: Vec<String>,
     pub(crate) resources: Vec<String>,
+    /// Parts of the file could not be read, so that there may be more.
+    pub(crate) open: bool,
+    /// Names that were compared to find the nearest.
+    pub(crate) compared: Cell<usize>,
+}
+
+impl Known {
+    /// The nearest of these names, until so many were compared that a file of misspelt names would cost seconds.
+    fn nearest<'n>(&self, text: &str, names: &'n [String]) -> Option<&'n str> {
+        const MOST: usize = 1_000_000;
+        let compared = self.compared.get() + names.len();
+        self.compared.set(compared);
+        if compared > MOST {
+            None
+        } else {
+            nearest(text, names.iter().map(String::as_str))
+        }
+    }
 }
 
 /// Reads a value of the file.
@@ -127,8 +147,8 @@ fn element_of(key: &Key, value: &DeValue<'_>, known: &Known) -> Result<Value, Dr
 fn string_element(key: &Key, text: &str, known: &Known) -> Result<Value, Draft> {
     match key.kind {
         Kind::Words(words) => word(key, text, words),
-        _ if known.resources.iter().any(|name| name == text) => Ok(Value::String(text.into())),
-        _ => Err(unknown_name("resource", text, &known.resources, &known.dependencies)),
+        _ if known.open || known.resources.iter().any(|name| name == text) => Ok(Value::String(text.into())),
+        _ => Err(unknown_name("resource", text, &known.resources, known)),
     }
 }
 
@@ -209,8 +229,10 @@ fn string(key: &Key, text: &str, known: &Known) -> Result<Value, Draft> {
         )),
         Kind::Text | Kind::Path => Ok(Value::String(text.into())),
         Kind::Word(words) => word(key, text, words),
-        Kind::Template if known.templates.iter().any(|name| name == text) => Ok(Value::String(text.into())),
-        Kind::Template => Err(unknown_name("template", text, &known.templates, &known.dependencies)),
+        Kind::Template if known.open || known.templates.iter().any(|name| name == text) => {
+            Ok(Value::String(text.into()))
+        }
+        Kind::Template => Err(unknown_name("template", text, &known.templates, known)),
         Kind::Duration { zero } => time(key, text, zero, DAY).map(Value::Duration),
         Kind::Window => window(key, text),
         _ => Err(wrong(key, "a text")),
@@ -222,17 +244,22 @@ fn word(key: &Key, text: &str, words: &[&str]) -> Result<Value, Draft> {
         return Ok(Value::String(text.into()));
     }
     let near = nearest(text, words.iter().copied());
-    Err(Draft::new(
-        FaultName::OutOfRange,
-        format!("`{}` is no value of `{}`", shown(text), key.name),
-    )
-    .suggest(near.map(|word| format!("\"{word}\""))))
+    let mut message = format!("`{}` is no value of `{}`", shown(text), key.name);
+    ask(&mut message, near);
+    Err(Draft::new(FaultName::OutOfRange, message).suggest(near.map(Into::into)))
 }
 
-fn unknown_name(what: &str, text: &str, known: &[String], dependencies: &[String]) -> Draft {
-    let near = nearest(text, known.iter().map(String::as_str));
+/// The nearest name as a question, as people ask it.
+fn ask(message: &mut String, near: Option<&str>) {
+    if let Some(near) = near {
+        let _ = write!(message, "; did you mean `{near}`?");
+    }
+}
+
+fn unknown_name(what: &str, text: &str, names: &[String], known: &Known) -> Draft {
+    let near = known.nearest(text, names);
     let mut message = format!("there is no {what} `{}`", shown(text));
-    if dependencies.iter().any(|name| name == text) {
+    if known.dependencies.iter().any(|name| name == text) {
         let _ = write!(message, "; `{text}` is a dependency, and this names a {what}");
     } else if near.is_none() {
         let _ = write!(
@@ -241,77 +268,8 @@ fn unknown_name(what: &str, text: &str, known: &[String], dependencies: &[String
             shown(text)
         );
     }
-    Draft::new(FaultName::UnknownName, message).suggest(near.map(|name| format!("\"{name}\"")))
-}
-
-fn integer(key: &Key, text: &str) -> Result<Value, Draft> {
-    let parsed = text.parse::<i64>();
-    if matches!(key.kind, Kind::Version) {
-        return match parsed {
-            Ok(1) => Ok(Value::Integer(1)),
-            _ => Err(Draft::new(
-                FaultName::OutOfRange,
-                format!("version {} of the format is not known here", shown(text)),
-            )
-            .suggest(Some("1".into()))),
-        };
-    }
-    let Kind::Integer(least, most) = key.kind else {
-        return Err(wrong(key, "a number"));
-    };
-    match parsed {
-        Ok(number) if (least..=most).contains(&number) => Ok(Value::Integer(number)),
-        Ok(_) => Err(outside(key, text)),
-        Err(_) if !text.is_empty() && text.trim_start_matches(['+', '-']).bytes().all(|b| b.is_ascii_digit()) => {
-            Err(outside(key, text))
-        }
-        Err(_) => Err(wrong(key, &format!("`{}`", shown(text)))),
-    }
-}
-
-fn number(key: &Key, text: &str, range: Range) -> Result<Value, Draft> {
-    let Ok(number) = text.replace('_', "").parse::<f64>() else {
-        return Err(wrong(key, &format!("`{}`", shown(text))).suggest(per_cent(text)));
-    };
-    if range.contains(number) {
-        // -0.0 would divide to a negative infinity later.
-        return Ok(Value::Float(if number == 0.0 { 0.0 } else { number }));
-    }
-    if !number.is_finite() {
-        let message = format!("`{}` must be a finite number, not `{}`", key.name, shown(text));
-        return Err(Draft::new(FaultName::OutOfRange, message));
-    }
-    if range.share && number > 1.0 {
-        let share = (2.0..=100.0).contains(&number).then(|| (number / 100.0).to_string());
-        let message = match &share {
-            Some(share) => format!("a fraction from 0 to 1; for {number} per cent write {share}"),
-            None => "a fraction from 0 to 1".into(),
-        };
-        return Err(Draft::new(FaultName::OutOfRange, format!("`{}` is {message}", key.name)).suggest(share));
-    }
-    Err(outside(key, text))
-}
-
-fn per_cent(text: &str) -> Option<String> {
-    let number: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
-    Some((number / 100.0).to_string())
-}
-
-fn outside(key: &Key, text: &str) -> Draft {
-    let none = if key.none.is_empty() {
-        String::new()
-    } else {
-        format!("; {}", key.none)
-    };
-    Draft::new(
-        FaultName::OutOfRange,
-        format!(
-            "`{}` cannot be {}: it is {}{none}",
-            key.name,
-            shown(text),
-            key.allowed()
-        ),
-    )
+    ask(&mut message, near);
+    Draft::new(FaultName::UnknownName, message).suggest(near.map(Into::into))
 }
 
 fn wrong(key: &Key, what: &str) -> Draft {
@@ -324,130 +282,6 @@ fn wrong(key: &Key, what: &str) -> Draft {
         FaultName::WrongType,
         format!("`{}` takes {number}{}, not {what}", key.name, key.allowed()),
     )
-}
-
-fn quoted(key: &Key, text: &str) -> Draft {
-    if let Some(why) = placeholder(text) {
-        return Draft::new(FaultName::WrongType, why);
-    }
-    let bare = match key.kind {
-        Kind::Bool => ["true", "false"].contains(&text).then(|| text.to_owned()),
-        _ => text
-            .parse::<f64>()
-            .ok()
-            .filter(|number| number.is_finite())
-            .map(|_| text.to_owned()),
-    };
-    wrong(key, "a text").suggest(bare.or_else(|| per_cent(text)))
-}
-
-fn bare_number(key: &Key, text: &str) -> Draft {
-    let negative = text.starts_with('-');
-    let shown = shown(text);
-    if negative
-        || text
-            .trim_start_matches('+')
-            .parse::<f64>()
-            .is_ok_and(|number| number == 0.0)
-    {
-        return outside(key, text);
-    }
-    if !text.parse::<f64>().is_ok_and(f64::is_finite) {
-        return Draft::new(
-            FaultName::BadDuration,
-            format!("`{}` is a finite time with a unit, not `{shown}`", key.name),
-        );
-    }
-    let (message, suggestion) = if matches!(key.kind, Kind::Window) {
-        (
-            format!("a window carries its unit: `\"{shown} calls\"` or `\"{shown}s\"`?"),
-            format!("\"{shown} calls\" or \"{shown}s\""),
-        )
-    } else {
-        (
-            format!("a duration carries its unit: `\"{shown}ms\"` or `\"{shown}s\"`?"),
-            format!("\"{shown}ms\" or \"{shown}s\""),
-        )
-    };
-    Draft::new(FaultName::BadDuration, message).suggest(Some(suggestion))
-}
-
-fn time(key: &Key, text: &str, zero: bool, most: Duration) -> Result<Duration, Draft> {
-    let range = |why: &str| {
-        let none = if key.none.is_empty() {
-            String::new()
-        } else {
-            format!("; {}", key.none)
-        };
-        Draft::new(
-            FaultName::OutOfRange,
-            format!("`{}` {why}: it is {}{none}", key.name, key.allowed()),
-        )
-    };
-    match duration(text) {
-        Ok(time) if time.is_zero() && !zero => Err(range(&format!("cannot be {}", shown(text)))),
-        Ok(time) if time > most => Err(range(&format!("is longer than {}", format_hours(most)))),
-        Ok(time) => Ok(time),
-        Err(NotADuration::Negative) => Err(range("cannot be negative")),
-        Err(NotADuration::TooLong) => Err(range(&format!("is longer than {}", format_hours(most)))),
-        Err(NotADuration::NoUnit) => Err(bare_number(key, text)),
-        Err(NotADuration::Spelling) if text.eq_ignore_ascii_case("inf") || text.eq_ignore_ascii_case("infinity") => {
-            Err(range("cannot be without end"))
-        }
-        Err(NotADuration::Spelling) => {
-            let ours = propose_duration(text).map(|ours| format!("\"{ours}\""));
-            if text.trim().is_empty() {
-                let message = format!("`{}` is empty; write a duration, or remove the key", key.name);
-                return Err(Draft::new(FaultName::BadDuration, message));
-            }
-            let mut message = format!(
-                "`{}` is no duration; it is a number and one of `us ms s m h`",
-                shown(text)
-            );
-            if text.contains('M') {
-                message.push_str(", where `m` is minutes");
-            }
-            Err(Draft::new(FaultName::BadDuration, message).suggest(ours))
-        }
-    }
-}
-
-fn format_hours(most: Duration) -> String {
-    if most == DAY {
-        "24h".into()
-    } else {
-        format_duration(most)
-    }
-}
-
-fn window(key: &Key, text: &str) -> Result<Value, Draft> {
-    match calls(text) {
-        Some(Ok(calls)) => Ok(Value::String(Window::Calls(calls).to_string())),
-        Some(Err(())) => Err(outside(key, text)),
-        None => {
-            let draft = match time(key, text, false, HOUR) {
-                Ok(time) => return Ok(Value::Duration(time)),
-                Err(draft) => draft,
-            };
-            let digits = text
-                .trim()
-                .trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
-            let meant = text.to_ascii_lowercase();
-            if draft.suggestion.is_none() && meant.contains("call") && digits.parse::<u32>().is_ok() {
-                return Err(draft.suggest(Some(format!("\"{digits} calls\""))));
-            }
-            Err(draft)
-        }
-    }
-}
-
-/// A window from its checked value.
-pub(crate) fn as_window(value: &Value) -> Option<Window> {
-    match value {
-        Value::Duration(time) => Some(Window::Time(*time)),
-        Value::String(text) => calls(text)?.ok().map(Window::Calls),
-        _ => None,
-    }
 }
 
 fn placeholder(text: &str) -> Option<String> {
@@ -480,28 +314,4 @@ fn notation(value: &DeValue<'_>) -> String {
         DeValue::Boolean(value) => value.to_string(),
         _ => "…".into(),
     }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::Integer(value) => write!(f, "{value}"),
-            Self::Float(value) => write!(f, "{value:?}"),
-            Self::String(value) => f.write_str(value),
-            Self::Duration(value) => f.write_str(&format_duration(*value)),
-            Self::List(values) => {
-                f.write_str("[")?;
-                for (at, value) in values.iter().enumerate() {
-                    write!(f, "{}{value}", if at > 0 { ", " } else { "" })?;
-                }
-                f.write_str("]")
-            }
-        }
-    }
-}
-
-/// Whether a table of this kind may stand in a level of this scope; used by messages too.
-pub(crate) const fn is_layer(table: Table) -> bool {
-    !matches!(table, Table::Top | Table::Runtime | Table::Dependency | Table::Resource)
 }

@@ -230,7 +230,7 @@ fn case_8_what_is_no_number_is_refused() {
 
 #[test]
 fn case_9_inheritance_cannot_loop() {
-    let text = "version = 1\n[template.t]\ninherits = \"t\"\n[dependency.a]\nfail = \"open\"\ninherits = \"b\"\n[dependency.b]\nfail = \"open\"\ninherits = \"a\"\n[dependency.d]\nfail = \"open\"\ninherits = \"tt\"\nbreaker = {}\n";
+    let text = "version = 1\n[template.http]\ninherits = \"http\"\n[dependency.a]\nfail = \"open\"\ninherits = \"b\"\n[dependency.b]\nfail = \"open\"\ninherits = \"a\"\n[dependency.d]\nfail = \"open\"\ninherits = \"htp\"\nbreaker = {}\n";
     let error = error(text);
     let found: Vec<_> = error
         .faults()
@@ -243,7 +243,7 @@ fn case_9_inheritance_cannot_loop() {
             (Some(3), "unknown_key", None),
             (Some(6), "unknown_name", None),
             (Some(9), "unknown_name", None),
-            (Some(12), "unknown_name", Some("\"t\"")),
+            (Some(12), "unknown_name", Some("http")),
         ],
         "{error}"
     );
@@ -438,7 +438,7 @@ fn case_19_ten_thousand_dependencies_load() {
         ("dependency.d0.breaker.window", "10s", "11s")
     );
     // A bound that only a quadratic step would break, even without optimisation and on a busy machine.
-    assert!(taken < Duration::from_secs(20), "{taken:?}");
+    assert!(taken < Duration::from_secs(60), "{taken:?}");
 }
 
 #[test]
@@ -485,12 +485,7 @@ fn case_20_awkward_names_are_refused_in_escaped_form() {
 
 #[test]
 fn c1_the_text_of_a_fault_names_everything() {
-    let fault = only(
-        "version = 1\r\n[dependency.ä]\r\n"
-            .replace('ä', "\"ä\"")
-            .as_str()
-            .trim_end(),
-    );
+    let fault = only("version = 1\r\n[dependency.\"ä\"]\r\nfail = \"open\"");
     assert_eq!((fault.column(), fault.end_column()), (Some(13), Some(16)));
     let text = format!("{BASE}deadline = 5 # {}", "x".repeat(300));
     let shown = error(&text).to_string();
@@ -550,7 +545,7 @@ fn c9_size_and_depth_are_bounded_before_parsing() {
         let begun = Instant::now();
         let fault = only(&format!("version = 1\n{deep}\n"));
         assert_eq!((fault.name(), fault.line()), ("too_deep", Some(2)));
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert!(begun.elapsed() < Duration::from_secs(30));
     }
     good(&breaker("ramp = [0.05, 0.25]"));
 }
@@ -564,5 +559,32 @@ fn c9_what_is_no_regular_file_is_one_fault_without_a_place() {
         assert_eq!((fault.name(), fault.line(), fault.column()), ("unreadable", None, None));
         assert!(error.is_unreadable());
         assert!(error.to_string().starts_with(&path.display().to_string()));
+    }
+}
+
+#[test]
+fn c2_an_open_list_is_told_once_and_hides_nothing() {
+    let text = "version = 1\n[dependency.x]\nfail = \"open\"\ntimeout = \"1s\"\nfailures = [\"timeout\"\nmode = \"x\"\n[dependency.y]\nfail = 1\n";
+    let found = places(text);
+    let expected = [
+        (5, 12, "syntax".to_owned()),
+        (6, 8, "out_of_range".into()),
+        (8, 8, "wrong_type".into()),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn c2_what_stands_below_a_broken_header_is_not_blamed_on_the_table_above() {
+    let text = "version = 1\n[dependency.x]\nfail = \"open\"\n[template.ht tp]\ntimeout = \"1s\"\nfail = \"open\"\n[dependency.y]\ninherits = \"http\"\nfail = \"open\"\nbreaker = {}\n";
+    assert_eq!(places(text), [(4, 13, "syntax".to_owned())]);
+}
+
+#[test]
+fn c2_a_half_written_file_says_so() {
+    for text in [format!("{BASE}[dependency.x.brea"), format!("{BASE}deadline = \"5")] {
+        let fault = only(&text);
+        assert_eq!(fault.name(), "syntax");
+        assert!(fault.message().contains("may still be being written"), "{fault}");
     }
 }

@@ -9,6 +9,7 @@ pub mod reqwest;
 
 use std::time::Duration;
 
+#[doc(hidden)] // for what `#[derive(Classify)]` writes
 /// A field of an error that may say when to come back; what `#[classify(throttled(retry_after = FIELD))]` reads.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say when to come back",

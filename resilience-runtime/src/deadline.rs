@@ -5,8 +5,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::task::futures::TaskLocalFuture;
-
 use crate::clock::{self, NEVER, nanos};
 
 tokio::task_local! {
@@ -18,14 +16,15 @@ pin_project_lite::pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless polled"]
     pub struct Within<F> {
+        end: u64,
         #[pin]
-        inner: TaskLocalFuture<u64, F>,
+        inner: F,
     }
 }
 
 /// Sets a deadline, `duration` from now, for all guarded calls inside `future`.
 ///
-/// A deadline that stands already and is earlier stays. The future itself is not cut: guarded calls
+/// A deadline that stands where it is polled and is earlier stays. The future itself is not cut: guarded calls
 /// inside it are, as their policies say, and other code may read [`remaining`].
 ///
 /// # Cancel safety
@@ -43,8 +42,7 @@ pin_project_lite::pin_project! {
 /// # }
 /// ```
 pub fn within<F: Future>(duration: Duration, future: F) -> Within<F> {
-    let end = clock::now().saturating_add(nanos(duration)).min(current());
-    Within { inner: DEADLINE.scope(end, future) }
+    Within { end: clock::now().saturating_add(nanos(duration)), inner: future }
 }
 
 /// What is left until the deadline of [`within`]; `None` without one, zero when it has passed.
@@ -62,6 +60,8 @@ impl<F: Future> Future for Within<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        self.project().inner.poll(cx)
+        let this = self.project();
+        // The outer one is looked up here, not when this was made: it may have been made outside it.
+        DEADLINE.sync_scope(current().min(*this.end), || this.inner.poll(cx))
     }
 }

@@ -72,7 +72,9 @@ impl fmt::Debug for Degradation {
 /// # }
 /// ```
 pub fn collect<F: Future>(future: F) -> Collect<F> {
-    Collect { inner: COLLECTED.scope(RefCell::default(), future) }
+    Collect {
+        inner: COLLECTED.scope(RefCell::default(), future),
+    }
 }
 
 pin_project! {
@@ -118,7 +120,12 @@ pub(crate) fn note(identity: &'static Identity, kind: &'static str, reason: &'st
 }
 
 fn taken<F: Future>(collect: Pin<&mut Collect<F>>) -> Vec<Degradation> {
-    collect.project().inner.take_value().map(RefCell::into_inner).unwrap_or_default()
+    collect
+        .project()
+        .inner
+        .take_value()
+        .map(RefCell::into_inner)
+        .unwrap_or_default()
 }
 
 fn pass_on(collected: &[Degradation]) {
@@ -145,9 +152,15 @@ mod tests {
         })
         .await;
         assert_eq!(output, 7);
-        let said: Vec<_> = list.iter().map(|d| (d.dependency(), d.label(), d.kind(), d.reason())).collect();
+        let said: Vec<_> = list
+            .iter()
+            .map(|d| (d.dependency(), d.label(), d.kind(), d.reason()))
+            .collect();
         let label = Some("recommendations");
-        assert_eq!(said, [("recs", label, "stale", "open"), ("recs", label, "value", "server")]);
+        assert_eq!(
+            said,
+            [("recs", label, "stale", "open"), ("recs", label, "value", "server")]
+        );
     }
 
     #[tokio::test]
@@ -166,7 +179,10 @@ mod tests {
         })
         .await;
         assert_eq!(inner.len(), 1);
-        assert_eq!(outer.iter().map(Degradation::kind).collect::<Vec<_>>(), ["path", "value"]);
+        assert_eq!(
+            outer.iter().map(Degradation::kind).collect::<Vec<_>>(),
+            ["path", "value"]
+        );
     }
 
     #[tokio::test]

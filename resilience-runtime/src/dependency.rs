@@ -1,6 +1,6 @@
 //! A dependency at run time: state that belongs to it, and the numbers that a call pins.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -9,12 +9,14 @@ use resilience_policy::{Breaker as BreakerNumbers, Bulkhead as BulkheadNumbers, 
 use crate::clock::{self, NEVER, nanos};
 use crate::fallback;
 use crate::identity::Identity;
-use crate::layer::breaker::Breaker;
+use crate::layer::breaker::{Breaker, Transition};
 use crate::layer::bulkhead::Bulkhead;
 use crate::layer::hold::Hold;
 use crate::layer::retry::Budget;
 use crate::mode::Active;
+use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
 use crate::tally::Tally;
+use crate::words::Cause;
 
 /// What belongs to one name whatever the numbers are. A reload keeps it.
 #[derive(Debug, Default)]
@@ -53,6 +55,11 @@ pub(crate) struct Pinned {
 impl Pinned {
     pub(crate) fn instance(&self) -> &str {
         &self.instance
+    }
+
+    /// Above this an attempt is slow; never, where nobody asks.
+    pub(crate) fn slow_after(&self) -> u64 {
+        self.settings.breaker.as_ref().and_then(|numbers| numbers.slow_after).map_or(NEVER, nanos)
     }
 
     /// The breaker and its numbers, if the layer is on.
@@ -99,22 +106,130 @@ impl Pinned {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) name: Box<str>,
+    own: Arc<State>,
+    parent: Arc<State>,
+    /// What a plain call needs of the numbers, so that it pins nothing: it is over in one poll.
+    traits: AtomicU32,
+    slow_after: AtomicU64,
     pinned: ArcSwap<Pinned>,
     /// Set when a function or a guard first asks for it: its loss is then refused.
     pub(crate) used: AtomicBool,
 }
 
+/// What is so of an entry's numbers, as bits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Traits(u32);
+
+impl Traits {
+    /// Something that a plain call knows nothing of: another mode, a hand, a deadline, chaos, a hold that binds all.
+    const UNUSUAL: u32 = 1;
+    const BREAKER: u32 = 1 << 1;
+    const BREAKER_SHARED: u32 = 1 << 2;
+    const BULKHEAD: u32 = 1 << 3;
+    const SLOTS_SHARED: u32 = 1 << 4;
+    /// Attempts are timed, to tell the slow ones.
+    const TIMED: u32 = 1 << 5;
+    const RETRY: u32 = 1 << 6;
+
+    fn of(pinned: &Pinned) -> Self {
+        let settings = &pinned.settings;
+        let timed = settings.breaker.as_ref().is_some_and(|numbers| numbers.slow_after.is_some());
+        let unusual = pinned.mode != Mode::Enforce
+            || pinned.until != NEVER
+            || settings.deadline.is_some()
+            || (pinned.chaos && settings.chaos.is_some());
+        let bits = [
+            (unusual, Self::UNUSUAL),
+            (settings.breaker.is_some(), Self::BREAKER),
+            (settings.breaker_shared, Self::BREAKER_SHARED),
+            (settings.bulkhead.is_some(), Self::BULKHEAD),
+            (settings.slots_shared, Self::SLOTS_SHARED),
+            (timed, Self::TIMED),
+            (settings.retry.is_some(), Self::RETRY),
+        ];
+        Self(bits.into_iter().filter(|(is_so, _)| *is_so).fold(0, |all, (_, bit)| all | bit))
+    }
+
+    fn has(self, bit: u32) -> bool {
+        self.0 & bit != 0
+    }
+
+    pub(crate) fn is_plain(self) -> bool {
+        !self.has(Self::UNUSUAL)
+    }
+
+    /// Those of `layers` that have a table. A breaker brings the timeout, whether or not it stands itself.
+    #[inline]
+    pub(crate) fn of_layers(self, layers: u8) -> u8 {
+        let mut there = layers;
+        if layers & LAYER_BREAKER != 0 {
+            there |= LAYER_TIMEOUT;
+        }
+        let tables = [(Self::BREAKER, LAYER_BREAKER), (Self::BULKHEAD, LAYER_BULKHEAD), (Self::RETRY, LAYER_RETRY)];
+        for (table, layer) in tables {
+            if !self.has(table) {
+                there &= !layer;
+            }
+        }
+        there
+    }
+
+    pub(crate) fn is_timed(self) -> bool {
+        self.has(Self::TIMED)
+    }
+}
+
 impl Entry {
     pub(crate) fn new(pinned: Pinned) -> Self {
-        Self {
+        let entry = Self {
             name: pinned.identity.name().into(),
+            own: Arc::clone(&pinned.own),
+            parent: Arc::clone(&pinned.parent),
+            traits: AtomicU32::new(0),
+            slow_after: AtomicU64::new(NEVER),
             pinned: ArcSwap::from_pointee(pinned),
             used: AtomicBool::new(false),
-        }
+        };
+        entry.publish();
+        entry
     }
 
     pub(crate) fn is_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn traits(&self) -> Traits {
+        Traits(self.traits.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    pub(crate) fn slow_after(&self) -> u64 {
+        self.slow_after.load(Ordering::Relaxed)
+    }
+
+    /// The breaker, as the traits say where it stands.
+    #[inline]
+    pub(crate) fn breaker(&self, traits: Traits) -> Option<&Breaker> {
+        let state = if traits.has(Traits::BREAKER_SHARED) { &self.parent } else { &self.own };
+        if traits.has(Traits::BREAKER) { state.breaker.get() } else { None }
+    }
+
+    /// The slots, as the traits say where they stand.
+    #[inline]
+    pub(crate) fn bulkhead(&self, traits: Traits) -> Option<&Bulkhead> {
+        let state = if traits.has(Traits::SLOTS_SHARED) { &self.parent } else { &self.own };
+        if traits.has(Traits::BULKHEAD) { state.bulkhead.get() } else { None }
+    }
+
+    #[inline]
+    pub(crate) fn hold(&self) -> &Hold {
+        &self.parent.hold
+    }
+
+    #[inline]
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.own.tally
     }
 
     /// The numbers of a call that begins now.
@@ -126,8 +241,21 @@ impl Entry {
         pinned
     }
 
+    /// The numbers in force, for a look.
+    pub(crate) fn peek(&self) -> arc_swap::Guard<Arc<Pinned>> {
+        self.pinned.load()
+    }
+
     pub(crate) fn swap(&self, pinned: Pinned) {
         self.pinned.store(Arc::new(pinned));
+        self.publish();
+    }
+
+    fn publish(&self) {
+        let pinned = self.pinned.load();
+        let slow_after = pinned.settings.breaker.as_ref().and_then(|numbers| numbers.slow_after);
+        self.slow_after.store(slow_after.map_or(NEVER, nanos), Ordering::Relaxed);
+        self.traits.store(Traits::of(&pinned).0, Ordering::Relaxed);
     }
 
     /// The hand's time is over: the file's mode holds again.
@@ -143,6 +271,7 @@ impl Entry {
         }));
         // A reload in between wins; it has looked at the overrides itself.
         let _ = self.pinned.compare_and_swap(held, Arc::clone(&free));
+        self.publish();
         free
     }
 }
@@ -179,22 +308,31 @@ impl Pinned {
 }
 
 impl State {
-    /// Makes the state that these numbers need, or gives it the new numbers. Says whether the
-    /// breaker's window was emptied.
-    pub(crate) fn take_numbers(&self, settings: &Settings, now: u64) -> bool {
-        let mut emptied = false;
-        if let Some(numbers) = settings.breaker.as_ref().filter(|_| !settings.breaker_shared) {
-            let mut new = false;
-            let breaker = self.breaker.get_or_init(|| {
-                new = true;
-                Breaker::new(numbers, now)
-            });
-            emptied = !new && breaker.renumber(numbers);
+    /// Makes the state that these numbers need, or gives it the new numbers.
+    pub(crate) fn take_numbers(&self, settings: &Settings, now: u64) -> Renumbered {
+        let mut done = Renumbered::default();
+        match (settings.breaker.as_ref().filter(|_| !settings.breaker_shared), self.breaker.get()) {
+            (Some(numbers), Some(breaker)) => done.emptied = breaker.renumber(numbers),
+            (Some(numbers), None) => {
+                let _ = self.breaker.set(Breaker::new(numbers, now));
+            }
+            // Its table is gone: should it come back, it begins closed and knows nothing of old times.
+            (None, Some(breaker)) => done.closed = breaker.reset(Cause::Reload, now),
+            (None, None) => {}
         }
         if let Some(numbers) = settings.bulkhead.as_ref().filter(|_| !settings.slots_shared) {
             let bulkhead = self.bulkhead.get_or_init(|| Bulkhead::new(numbers.max_concurrent, numbers.per_key));
             bulkhead.renumber(numbers.max_concurrent, numbers.per_key);
         }
-        emptied
+        done
     }
+}
+
+/// What new numbers did to running state.
+#[derive(Debug, Default)]
+pub(crate) struct Renumbered {
+    /// The window changed and starts empty.
+    pub(crate) emptied: bool,
+    /// A breaker that was not closed lost its table.
+    pub(crate) closed: Option<Transition>,
 }

@@ -126,7 +126,10 @@ mod tests {
         assert!(rejected().error().is_none() && rejected().into_error().is_none());
         let failed = Failure::from(io::Error::from(io::ErrorKind::ConnectionRefused));
         assert!(failed.rejection().is_none());
-        assert_eq!(failed.error().map(io::Error::kind), Some(io::ErrorKind::ConnectionRefused));
+        assert_eq!(
+            failed.error().map(io::Error::kind),
+            Some(io::ErrorKind::ConnectionRefused)
+        );
         assert!(failed.into_error().is_some());
     }
 
@@ -140,6 +143,9 @@ mod tests {
     #[test]
     fn is_shown_as_what_it_holds() {
         assert_eq!(rejected().to_string(), "not available at the moment");
-        assert_eq!(Failure::from(io::Error::other("a leg is missing")).to_string(), "a leg is missing");
+        assert_eq!(
+            Failure::from(io::Error::other("a leg is missing")).to_string(),
+            "a leg is missing"
+        );
     }
 }

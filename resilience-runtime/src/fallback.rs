@@ -20,6 +20,7 @@ pub use chain::Chain;
 pub use key::{StaleKey, stale_key};
 
 use std::any::TypeId;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,7 +41,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 6] = [Self::Value, Self::Path, Self::With, Self::Stale, Self::Refuse, Self::None];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Value,
+        Self::Path,
+        Self::With,
+        Self::Stale,
+        Self::Refuse,
+        Self::None,
+    ];
 
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
@@ -64,16 +72,21 @@ pub(crate) struct State {
 }
 
 impl State {
+    #[cfg(test)]
     pub(crate) fn new() -> Arc<Self> {
         Arc::default()
     }
 
     /// How often each kind of form had the last word, by the kind's name.
     pub(crate) fn used(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        Kind::ALL.into_iter().zip(&self.used).map(|(kind, used)| (kind.as_str(), used.load(Ordering::Relaxed)))
+        Kind::ALL
+            .into_iter()
+            .zip(&self.used)
+            .map(|(kind, used)| (kind.as_str(), used.load(Ordering::Relaxed)))
     }
 
     /// Slots of `path` and `with` that are taken now.
+    #[cfg(test)]
     pub(crate) fn slots_taken(&self) -> u32 {
         self.slots.taken()
     }
@@ -103,7 +116,12 @@ where
             entries: usize::try_from(settings.max_entries).unwrap_or(usize::MAX),
             age: clock::nanos(settings.max_stale),
         };
-        let value = Arc::new(value.clone());
-        pinned.fallback.stale.put((key, TypeId::of::<O::Value>()), clock::now(), value, limits);
+        // The caller has an answer; a `Clone` that panics may cost the next one a stale answer, and nobody this one.
+        if let Ok(value) = catch_unwind(AssertUnwindSafe(|| Arc::new(value.clone()))) {
+            pinned
+                .fallback
+                .stale
+                .put((key, TypeId::of::<O::Value>()), clock::now(), value, limits);
+        }
     }
 }

@@ -9,26 +9,30 @@
 //! panic in the body settles on its way up.
 
 mod attempt;
+mod enter;
 mod handle;
+mod look;
+mod settle;
 
+use std::cell::OnceCell;
 use std::hash::Hash;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use resilience_policy::Mode;
 
 pub use attempt::{Attempt, Only};
-pub use handle::Guard;
+pub use handle::{CallOnce, Guard};
+pub(crate) use look::{read_breaker, would_admit};
 
 use crate::clock::{self, NEVER, nanos};
-use crate::dependency::{Entry, Pinned};
+use crate::dependency::{Entry, Pinned, Traits};
 use crate::event::{self, Served};
 use crate::keys;
-use crate::layer::breaker::{self, Kind, Mark, Permit, Refusal, Transitions};
-use crate::layer::bulkhead::{Key, LineFull, Slot, Ticket};
-use crate::layer::retry;
+use crate::layer::breaker::{Mark, Permit, Transitions};
+use crate::layer::bulkhead::{Key, Slot, Ticket};
 use crate::ops::{End, Ops};
-use crate::outcome::{FailureKind, Outcome};
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
 use crate::rejection::{Reason, Rejection};
 use crate::site::Site;
@@ -39,9 +43,15 @@ const EVERY_LAYER: u8 = LAYER_BREAKER | LAYER_BULKHEAD | LAYER_RETRY | LAYER_TIM
 
 /// One call: the numbers it began with, its slot, its attempts so far. Dropping it gives everything back and
 /// counts it cancelled, unless it ended.
+///
+/// A plain call (nothing unusual in its numbers, no deadline, no retry) that is over in its first poll pins
+/// nothing: it reads the few numbers it needs where they stand. As soon as it is pending, or anything but a good
+/// answer happens, it holds the numbers in force until its end.
 #[derive(Debug)]
-pub struct Call {
-    pinned: Arc<Pinned>,
+#[allow(clippy::struct_excessive_bools)] // each is a fact of its own, and all are read on the short way
+pub struct Calling<'e> {
+    entry: EntryRef<'e>,
+    pinned: OnceCell<Arc<Pinned>>,
     site: Option<&'static Site>,
     slot: Option<Slot>,
     key: Key,
@@ -51,17 +61,38 @@ pub struct Call {
     /// No attempt begins before.
     pause_until: u64,
     attempts: u32,
+    traits: Traits,
     layers: u8,
+    plain: bool,
     entered: bool,
+    /// Whether it is counted among those that run.
+    pending: bool,
     ended: Option<CallOutcome>,
     closed: bool,
+    /// The attempt that is admitted and not settled.
+    running: Option<Running>,
 }
 
-/// What the bulkhead and what stands before it say of a call.
-enum Entered {
-    Go,
-    Wait { ticket: Ticket, end: u64, reason: Reason },
-    Rejected(Rejection),
+/// The call of an annotated function.
+pub type Call = Calling<'static>;
+
+/// Where the entry of a call is kept.
+#[derive(Debug)]
+pub(crate) enum EntryRef<'e> {
+    Borrowed(&'e Entry),
+    Shared(Arc<Entry>),
+}
+
+impl Deref for EntryRef<'_> {
+    type Target = Entry;
+
+    #[inline]
+    fn deref(&self) -> &Entry {
+        match self {
+            Self::Borrowed(entry) => entry,
+            Self::Shared(entry) => entry,
+        }
+    }
 }
 
 /// An admitted attempt, until it is settled.
@@ -76,84 +107,16 @@ struct Running {
     reason: Reason,
 }
 
-/// What the layers round an attempt say before its body begins.
-enum Admitted {
-    Run(Running),
-    Delayed(Running, u64),
-    /// Chaos: the attempt failed before the body.
-    Failed(Running),
-    Rejected(Rejection),
-}
-
-/// How an attempt ended.
-#[derive(Clone, Copy)]
-enum Finish {
-    Judged(Outcome),
-    TimedOut(Reason),
-    Panicked,
-    Chaos,
-}
-
-impl Call {
+impl Calling<'static> {
     /// A call of an annotated function.
+    #[inline]
     pub fn begin(site: &'static Site) -> Self {
-        Self::new(site.pin(), Some(site), site.spec().layers, None)
+        Self::new(site.entry(), Some(site), site.spec().layers, None)
     }
 
     /// The same with a key for the slots per key.
     pub fn begin_keyed<K: Hash + ?Sized>(site: &'static Site, key: &K) -> Self {
-        Self::new(site.pin(), Some(site), site.spec().layers, Some(keys::hash(key)))
-    }
-
-    pub(crate) fn of(entry: &Entry, layers: u8) -> Self {
-        Self::new(entry.pin(), None, layers, None)
-    }
-
-    fn new(pinned: Arc<Pinned>, site: Option<&'static Site>, layers: u8, key: Key) -> Self {
-        pinned.own.tally.begin();
-        let within = crate::deadline::current();
-        let deadline = match pinned.settings.deadline {
-            Some(own) => clock::now().saturating_add(nanos(own)).min(within),
-            None => within,
-        };
-        let (layers, deadline) = match pinned.mode {
-            Mode::Enforce | Mode::Isolate => (layers, deadline),
-            // Nothing is cut and nothing is repeated.
-            Mode::Observe => (layers & !LAYER_RETRY, NEVER),
-            Mode::Off => (0, NEVER),
-        };
-        Self {
-            pinned,
-            site,
-            slot: None,
-            key,
-            deadline,
-            within,
-            pause_until: 0,
-            attempts: 0,
-            layers,
-            entered: false,
-            ended: None,
-            closed: false,
-        }
-    }
-
-    /// One attempt of a call whose function has no `#[retry]`. The future's output is how the call ended.
-    pub fn only<O: Ops, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Only<'_, O, B> {
-        self.layers &= !LAYER_RETRY;
-        Only::new(self.attempt(ops, body))
-    }
-
-    /// One attempt, with the pause before it if it is a repeat. The future's output says whether to run the body
-    /// again.
-    pub fn attempt<O: Ops, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Attempt<'_, O, B> {
-        Attempt::new(self, ops, body)
-    }
-
-    /// Whether the attempt that is made next may be followed by another: then its arguments have to be kept.
-    pub fn may_repeat(&self) -> bool {
-        self.layer(LAYER_RETRY)
-            && self.pinned.retry().is_some_and(|(_, numbers)| self.attempts + 1 < numbers.max_attempts)
+        Self::new(site.entry(), Some(site), site.spec().layers, Some(keys::hash(key)))
     }
 
     /// The chain of fallbacks of a call that failed or was rejected.
@@ -168,9 +131,92 @@ impl Call {
     {
         crate::fallback::keep(self, ops, key, answer);
     }
+}
 
+impl<'e> Calling<'e> {
+    #[inline]
+    pub(crate) fn of(entry: &'e Entry, layers: u8) -> Self {
+        Self::new(EntryRef::Borrowed(entry), None, layers, None)
+    }
+
+    #[inline]
+    fn new(entry: EntryRef<'e>, site: Option<&'static Site>, layers: u8, key: Key) -> Self {
+        let within = crate::deadline::current();
+        let traits = entry.traits();
+        let mut call = Self {
+            entry,
+            pinned: OnceCell::new(),
+            site,
+            slot: None,
+            key,
+            deadline: within,
+            within,
+            pause_until: 0,
+            attempts: 0,
+            traits,
+            layers: traits.of_layers(layers),
+            plain: traits.is_plain() && within == NEVER,
+            entered: false,
+            pending: false,
+            ended: None,
+            closed: false,
+            running: None,
+        };
+        if !call.plain {
+            call.look_closer();
+        }
+        call
+    }
+
+    /// What a mode or a deadline make of the call.
+    #[cold]
+    fn look_closer(&mut self) {
+        let pinned = self.pin();
+        if let Some(own) = pinned.settings.deadline {
+            self.deadline = clock::now().saturating_add(nanos(own)).min(self.within);
+        }
+        match pinned.mode {
+            Mode::Enforce | Mode::Isolate => {}
+            // Nothing is cut and nothing is repeated.
+            Mode::Observe => {
+                self.layers &= !LAYER_RETRY;
+                self.deadline = NEVER;
+            }
+            Mode::Off => {
+                self.layers = 0;
+                self.deadline = NEVER;
+            }
+        }
+    }
+
+    /// One attempt of a call whose function has no `#[retry]`. The future's output is how the call ended.
+    #[inline]
+    pub fn only<'c, O: Ops, B: Future<Output = O::Return>>(&'c mut self, ops: O, body: B) -> Only<'c, 'e, O, B> {
+        self.layers &= !LAYER_RETRY;
+        Only::new(self.attempt(ops, body))
+    }
+
+    /// One attempt, with the pause before it if it is a repeat. The future's output says whether to run the body
+    /// again.
+    #[inline]
+    pub fn attempt<'c, O: Ops, B: Future<Output = O::Return>>(&'c mut self, ops: O, body: B) -> Attempt<'c, 'e, O, B> {
+        Attempt::new(self, ops, body)
+    }
+
+    /// Whether the attempt that is made next may be followed by another: then its arguments have to be kept.
+    pub fn may_repeat(&self) -> bool {
+        self.layer(LAYER_RETRY)
+            && self.pinned().retry().is_some_and(|(_, numbers)| self.attempts + 1 < numbers.max_attempts)
+    }
+
+    /// The numbers of this call, in force until its end.
+    #[inline]
     pub(crate) fn pinned(&self) -> &Pinned {
-        &self.pinned
+        self.pinned.get_or_init(|| self.entry.pin())
+    }
+
+    fn pin(&self) -> Arc<Pinned> {
+        Arc::clone(self.pinned.get_or_init(|| self.entry.pin()))
     }
 
     pub(crate) fn site(&self) -> Option<&'static Site> {
@@ -188,8 +234,17 @@ impl Call {
 
     /// The last word on a call that did not simply end with its body's answer.
     pub(crate) fn close(mut self, served: Served) {
+        self.close_as(served);
+    }
+
+    fn close_as(&mut self, served: Served) {
         let outcome = self.ended.unwrap_or(CallOutcome::Failure);
         self.count(outcome, served);
+    }
+
+    /// Whether a good answer can be settled the short way.
+    fn is_short(&self) -> bool {
+        self.plain && !self.layer(LAYER_RETRY)
     }
 
     fn layer(&self, layer: u8) -> bool {
@@ -197,411 +252,99 @@ impl Call {
     }
 
     fn enforces(&self) -> bool {
-        self.pinned.mode == Mode::Enforce
+        self.plain || self.pinned().mode == Mode::Enforce
     }
 
+    #[inline]
     fn count(&mut self, outcome: CallOutcome, served: Served) {
         if !std::mem::replace(&mut self.closed, true) {
-            self.pinned.own.tally.end(outcome, served, clock_for_counts());
+            if self.pending {
+                self.entry.tally().done();
+            }
+            self.entry.tally().end(outcome, served, clock_for_counts());
         }
     }
 
-    // ---- before the first attempt: mode, deadline, bulkhead ----
-
-    fn enter(&mut self) -> Entered {
-        self.entered = true;
-        match self.pinned.mode {
-            Mode::Off => return Entered::Go,
-            Mode::Isolate => {
-                let left = (self.pinned.until != NEVER).then(|| self.pinned.until.saturating_sub(clock::now()));
-                return Entered::Rejected(self.reject(Reason::Isolated, left));
+    /// The body is pending: the call holds its numbers from now on, and is seen to run.
+    fn pends(&mut self) {
+        if !std::mem::replace(&mut self.pending, true) {
+            self.pinned();
+            if !self.closed {
+                self.entry.tally().pending();
             }
-            Mode::Enforce | Mode::Observe => {}
-        }
-        if self.past_deadline() {
-            return Entered::Rejected(self.reject(Reason::DeadlineExceeded, None));
-        }
-        if self.layer(LAYER_RETRY)
-            && let Some((budget, _)) = self.pinned.retry()
-        {
-            budget.call(clock::now());
-        }
-        self.take_slot()
-    }
-
-    fn take_slot(&mut self) -> Entered {
-        if !self.layer(LAYER_BULKHEAD) {
-            return Entered::Go;
-        }
-        let pinned = Arc::clone(&self.pinned);
-        let Some((bulkhead, numbers)) = pinned.bulkhead() else { return Entered::Go };
-        if let Some(slot) = bulkhead.try_acquire(self.key) {
-            self.slot = Some(slot);
-            return Entered::Go;
-        }
-        let waits = numbers.max_waiting > 0 && !numbers.max_wait.is_zero();
-        if !self.enforces() {
-            if !waits {
-                self.observe(Reason::BulkheadFull, Some(nanos(numbers.retry_after)));
-            }
-            return Entered::Go;
-        }
-        if waits && let Some(retry_after) = self.is_open() {
-            return Entered::Rejected(self.reject(Reason::Open, Some(retry_after)));
-        }
-        let joined = if waits { bulkhead.join(self.key, numbers.max_waiting) } else { Err(LineFull) };
-        match joined {
-            Ok(Ok(slot)) => {
-                self.slot = Some(slot);
-                Entered::Go
-            }
-            Ok(Err(ticket)) => {
-                let end = clock::now().saturating_add(nanos(numbers.max_wait));
-                if end <= self.deadline {
-                    Entered::Wait { ticket, end, reason: Reason::WaitTimedOut }
-                } else {
-                    Entered::Wait { ticket, end: self.deadline, reason: Reason::DeadlineExceeded }
-                }
-            }
-            Err(LineFull) => Entered::Rejected(self.reject(Reason::BulkheadFull, Some(nanos(numbers.retry_after)))),
         }
     }
 
-    /// A waiter's time is up.
-    fn waited_too_long(&mut self, reason: Reason) -> Rejection {
-        let told = match (reason, self.pinned.bulkhead()) {
-            (Reason::WaitTimedOut, Some((_, numbers))) => Some(nanos(numbers.retry_after)),
-            _ => None,
-        };
-        self.reject(reason, told)
-    }
-
+    #[inline]
     fn release_slot(&mut self) {
         if let Some(slot) = self.slot.take()
-            && let Some((bulkhead, _)) = self.pinned.bulkhead()
+            && let Some(bulkhead) = self.entry.bulkhead(self.traits)
         {
-            bulkhead.release(slot);
+            bulkhead.release(slot, self.key);
         }
-    }
-
-    // ---- each attempt: deadline, hold, breaker, chaos ----
-
-    fn admit(&mut self) -> Admitted {
-        if self.pinned.mode == Mode::Off {
-            self.attempts += 1;
-            return Admitted::Run(Running { permit: None, started: 0, limit: NEVER, reason: Reason::TimedOut });
-        }
-        if self.past_deadline() {
-            return Admitted::Rejected(self.reject(Reason::DeadlineExceeded, None));
-        }
-        let pinned = Arc::clone(&self.pinned);
-        if let Some(left) = pinned.hold().left(clock::now) {
-            if self.enforces() {
-                return Admitted::Rejected(self.reject(Reason::Held, Some(left)));
-            }
-            self.observe(Reason::Held, Some(left));
-        }
-        let mut permit = None;
-        let mut started = 0;
-        if self.layer(LAYER_BREAKER)
-            && let Some((breaker, numbers)) = pinned.breaker()
-        {
-            let (answer, made) = breaker.admit(numbers, clock::now, pinned.timeout);
-            self.report(made);
-            match answer {
-                Ok(given) => permit = Some(given),
-                Err(refusal) => {
-                    let (reason, left) = split(refusal);
-                    if self.enforces() {
-                        return Admitted::Rejected(self.reject(reason, Some(left)));
-                    }
-                    self.observe(reason, Some(left));
-                }
-            }
-            if numbers.slow_after.is_some() || !self.enforces() {
-                started = clock::now();
-            }
-        }
-        self.attempts += 1;
-        self.chaos(&pinned, Running { permit, started, limit: 0, reason: Reason::TimedOut })
-    }
-
-    fn chaos(&self, pinned: &Pinned, mut running: Running) -> Admitted {
-        let Some(chaos) = pinned.settings.chaos.as_ref().filter(|_| pinned.chaos && self.enforces()) else {
-            return Admitted::Run(running);
-        };
-        if fastrand::f64() < chaos.failure {
-            return Admitted::Failed(running);
-        }
-        if fastrand::f64() < chaos.latency_share {
-            if running.started == 0 {
-                running.started = clock::now();
-            }
-            let until = running.started.saturating_add(nanos(chaos.latency));
-            return Admitted::Delayed(running, until);
-        }
-        Admitted::Run(running)
-    }
-
-    /// Fixes when the attempt is cut: its timeout, or the deadline where that is the shorter.
-    fn bound(&self, running: &mut Running) {
-        if running.limit != 0 {
-            return;
-        }
-        running.limit = NEVER;
-        if !self.enforces() {
-            return;
-        }
-        if self.layer(LAYER_TIMEOUT | LAYER_BREAKER) && self.pinned.timeout != NEVER {
-            let start = if running.started == 0 { clock::now() } else { running.started };
-            running.limit = start.saturating_add(self.pinned.timeout);
-        }
-        if self.deadline < running.limit {
-            running.limit = self.deadline;
-            running.reason = Reason::DeadlineExceeded;
-        }
-    }
-
-    // ---- after each attempt ----
-
-    /// Settles an attempt with the breaker and the hold. Says whether the body is to run again.
-    fn settle(&mut self, running: Running, finish: Finish) -> bool {
-        let pinned = Arc::clone(&self.pinned);
-        let outcome = finish.outcome();
-        if pinned.mode != Mode::Off {
-            self.settle_breaker(&pinned, running, finish);
-            self.hold(&pinned, outcome);
-        }
-        self.ended = Some(match finish {
-            Finish::Panicked => CallOutcome::Panicked,
-            Finish::TimedOut(_) | Finish::Chaos => CallOutcome::Failure,
-            Finish::Judged(outcome) => of_call(outcome),
-        });
-        let again = !matches!(finish, Finish::Panicked) && self.repeats(&pinned, finish, outcome);
-        if !again {
-            self.release_slot();
-            match finish {
-                Finish::Judged(Outcome::Success) => self.count(CallOutcome::Success, Served::Primary),
-                Finish::Judged(Outcome::Business) => self.count(CallOutcome::Business, Served::Primary),
-                Finish::Panicked => self.count(CallOutcome::Panicked, Served::Error),
-                _ => {}
-            }
-        }
-        again
-    }
-
-    fn settle_breaker(&self, pinned: &Pinned, running: Running, finish: Finish) {
-        let Some(permit) = running.permit else { return };
-        let Some((breaker, numbers)) = pinned.breaker() else { return };
-        let mut late = false;
-        let slow = match (finish, numbers.slow_after) {
-            (Finish::TimedOut(_), _) => numbers.slow_after.is_some(),
-            (_, Some(slow_after)) if running.started != 0 => {
-                clock::now().saturating_sub(running.started) > nanos(slow_after)
-            }
-            _ => false,
-        };
-        if !self.enforces() && running.started != 0 && self.layer(LAYER_TIMEOUT | LAYER_BREAKER) {
-            // What would have been cut counts as cut.
-            late = clock::now().saturating_sub(running.started) > pinned.timeout;
-        }
-        let outcome = finish.outcome();
-        let mark = match (finish, outcome) {
-            _ if late => Mark::Failure { slow: numbers.slow_after.is_some(), timed_out: true },
-            (Finish::Panicked, _) => Mark::Failure { slow, timed_out: false },
-            (_, Outcome::Success | Outcome::Business) => Mark::Success { slow },
-            (_, Outcome::Failure(kind)) if pinned.settings.failures.contains(kind) => {
-                Mark::Failure { slow, timed_out: matches!(finish, Finish::TimedOut(_)) }
-            }
-            _ => Mark::Uncounted,
-        };
-        if permit.kind() == Kind::Sample {
-            event::sample(pinned, outcome, slow);
-        }
-        if let Some(made) = breaker.settle(permit, mark, numbers, clock::now) {
-            event::transition(pinned, made);
-        }
-    }
-
-    /// A throttling answer that speaks for everybody.
-    fn hold(&self, pinned: &Pinned, outcome: Outcome) {
-        if let Outcome::Throttled { retry_after: Some(wait) } = outcome
-            && pinned.settings.throttle == resilience_policy::Throttle::Dependency
-            && self.enforces()
-        {
-            let wait = wait.min(pinned.settings.max_hold);
-            pinned.hold().set(clock::now().saturating_add(nanos(wait)));
-        }
-    }
-
-    fn repeats(&mut self, pinned: &Pinned, finish: Finish, outcome: Outcome) -> bool {
-        if !self.layer(LAYER_RETRY) {
-            return false;
-        }
-        let Some((budget, numbers)) = pinned.retry() else { return false };
-        let listed = match outcome {
-            Outcome::Failure(kind) => pinned.settings.failures.contains(kind),
-            Outcome::Throttled { .. } => true,
-            Outcome::Success | Outcome::Business | Outcome::Ignored => false,
-        };
-        let cut_for_good = matches!(finish, Finish::TimedOut(Reason::DeadlineExceeded));
-        if !listed || cut_for_good || self.attempts >= numbers.max_attempts {
-            return false;
-        }
-        let pause = match outcome {
-            Outcome::Throttled { retry_after: Some(wait) } => wait.min(pinned.settings.max_hold),
-            _ => retry::pause(numbers, self.attempts, fastrand::f64()),
-        };
-        let now = clock::now();
-        let until = now.saturating_add(nanos(pause));
-        // A pause that would reach the deadline is not begun.
-        if (self.deadline != NEVER && until >= self.deadline) || !budget.take(numbers, now) {
-            return false;
-        }
-        self.pause_until = if pause.is_zero() { 0 } else { until };
-        true
     }
 
     /// A call that ends without a body's result.
     fn reject(&mut self, reason: Reason, retry_after: Option<u64>) -> Rejection {
-        let rejection = Rejection::new(self.pinned.identity, reason, retry_after.map(Duration::from_nanos));
-        if !matches!(reason, Reason::TimedOut) && self.ended.is_none_or(|_| !self.closed) {
-            self.ended = Some(CallOutcome::Rejected);
-        }
-        event::rejected(&self.pinned, self.function(), &rejection, false);
+        self.ended = Some(CallOutcome::Rejected);
         self.release_slot();
+        // A refusal costs less than a call: it looks at the numbers and does not hold them.
+        let peeked = self.entry.peek();
+        let rejection = Rejection::new(peeked.identity, reason, retry_after.map(Duration::from_nanos));
+        event::rejected(&peeked, self.function(), &rejection, false);
         rejection
     }
 
     /// The rejection of an attempt that was cut.
     fn cut(&mut self, reason: Reason) -> Rejection {
-        let rejection = Rejection::new(self.pinned.identity, reason, None);
-        event::rejected(&self.pinned, self.function(), &rejection, false);
+        let rejection = Rejection::new(self.pinned().identity, reason, None);
+        event::rejected(self.pinned(), self.function(), &rejection, false);
         rejection
     }
 
     /// What would have happened if the mode let it.
     fn observe(&self, reason: Reason, retry_after: Option<u64>) {
-        let rejection = Rejection::new(self.pinned.identity, reason, retry_after.map(Duration::from_nanos));
-        event::rejected(&self.pinned, self.function(), &rejection, true);
-    }
-
-    fn past_deadline(&self) -> bool {
-        self.deadline != NEVER && clock::now() >= self.deadline
-    }
-
-    /// What is left of open, if the breaker of this call is open.
-    fn is_open(&self) -> Option<u64> {
-        if !self.layer(LAYER_BREAKER) {
-            return None;
-        }
-        let (breaker, numbers) = self.pinned.breaker()?;
-        let (answer, made) = breaker.would_admit(numbers, clock::now());
-        self.report(made);
-        match answer {
-            Err(Refusal::Open { retry_after }) => Some(retry_after),
-            _ => None,
-        }
+        let rejection = Rejection::new(self.pinned().identity, reason, retry_after.map(Duration::from_nanos));
+        event::rejected(self.pinned(), self.function(), &rejection, true);
     }
 
     fn report(&self, made: Transitions) {
         for transition in made.into_iter().flatten() {
-            event::transition(&self.pinned, transition);
+            event::transition(self.pinned(), transition);
         }
     }
 
     /// Gives back the permit of an attempt that was dropped.
     fn abandon(&self, running: Running) {
         if let Some(permit) = running.permit
-            && let Some((breaker, numbers)) = self.pinned.breaker()
-            && let Some(made) = breaker.settle(permit, Mark::Uncounted, numbers, clock::now)
+            && let Some(breaker) = self.entry.breaker(self.traits)
+            && let Some(made) = breaker.settle(permit, Mark::Uncounted, clock::now)
         {
-            event::transition(&self.pinned, made);
+            event::transition(self.pinned(), made);
         }
     }
 
     fn leave(&self, ticket: Ticket) {
-        if let Some((bulkhead, _)) = self.pinned.bulkhead() {
+        if let Some(bulkhead) = self.entry.bulkhead(self.traits) {
             bulkhead.leave(ticket);
         }
     }
 }
 
-impl Drop for Call {
+impl Drop for Calling<'_> {
+    #[inline]
     fn drop(&mut self) {
+        if self.closed && self.slot.is_none() {
+            return;
+        }
         self.release_slot();
         self.count(CallOutcome::Cancelled, Served::Error);
     }
 }
 
-impl Finish {
-    fn outcome(self) -> Outcome {
-        match self {
-            Self::Judged(outcome) => outcome,
-            Self::TimedOut(_) => Outcome::Failure(FailureKind::Timeout),
-            Self::Panicked | Self::Chaos => Outcome::Failure(FailureKind::Other),
-        }
-    }
-}
-
-/// Whether a call of this name would be admitted now, with every layer that it has. Takes nothing.
-pub(crate) fn would_admit(entry: &Entry) -> Result<(), Reason> {
-    let pinned = entry.pin();
-    match pinned.mode {
-        Mode::Observe | Mode::Off => return Ok(()),
-        Mode::Isolate => return Err(Reason::Isolated),
-        Mode::Enforce => {}
-    }
-    if pinned.hold().left(clock::now).is_some() {
-        return Err(Reason::Held);
-    }
-    if let Some((breaker, numbers)) = pinned.breaker() {
-        let (answer, made) = breaker.would_admit(numbers, clock::now());
-        for transition in made.into_iter().flatten() {
-            event::transition(&pinned, transition);
-        }
-        if let Err(refusal) = answer {
-            return Err(split(refusal).0);
-        }
-    }
-    if let Some((bulkhead, numbers)) = pinned.bulkhead() {
-        let may_wait = !numbers.max_wait.is_zero() && bulkhead.waiting() < numbers.max_waiting;
-        if !bulkhead.has_room() && !may_wait {
-            return Err(Reason::BulkheadFull);
-        }
-    }
-    Ok(())
-}
-
-/// The state of a breaker as it is now, transitions reported.
-pub(crate) fn read_breaker(pinned: &Pinned) -> Option<breaker::Reading> {
-    let (breaker, numbers) = pinned.breaker()?;
-    let (reading, made) = breaker.read(numbers, clock::now());
-    for transition in made.into_iter().flatten() {
-        event::transition(pinned, transition);
-    }
-    Some(reading)
-}
-
-fn of_call(outcome: Outcome) -> CallOutcome {
-    match outcome {
-        Outcome::Success => CallOutcome::Success,
-        Outcome::Business => CallOutcome::Business,
-        Outcome::Failure(_) => CallOutcome::Failure,
-        Outcome::Throttled { .. } => CallOutcome::Throttled,
-        Outcome::Ignored => CallOutcome::Ignored,
-    }
-}
-
-fn split(refusal: Refusal) -> (Reason, u64) {
-    match refusal {
-        Refusal::Open { retry_after } => (Reason::Open, retry_after),
-        Refusal::ProbesBusy { retry_after } => (Reason::ProbesBusy, retry_after),
-    }
-}
-
 /// Counts by the second need the time; where the clock is not tokio's anyway, a call does not pay a
 /// reading for them alone, and they use the second that the runtime saw last.
+#[cfg_attr(feature = "testing", allow(clippy::unnecessary_wraps))] // only then it is always known
 fn clock_for_counts() -> Option<u64> {
     #[cfg(feature = "testing")]
     return Some(clock::now());

@@ -29,8 +29,11 @@ impl Identity {
         if let Some(known) = interned.get(&parts as &dyn Triple) {
             return known.0;
         }
-        let identity: &'static Self =
-            Box::leak(Box::new(Self { name: name.into(), label: label.map(Into::into), answer: answer.map(Into::into) }));
+        let identity: &'static Self = Box::leak(Box::new(Self {
+            name: name.into(),
+            label: label.map(Into::into),
+            answer: answer.map(Into::into),
+        }));
         interned.insert(Interned(identity));
         identity
     }
@@ -111,7 +114,10 @@ mod tests {
         let first = Identity::intern("identity_a", Some("payments"), None);
         let again = Identity::intern(&String::from("identity_a"), Some("payments"), None);
         assert!(std::ptr::eq(first, again));
-        assert_eq!((first.name(), first.label(), first.answer()), ("identity_a", Some("payments"), None));
+        assert_eq!(
+            (first.name(), first.label(), first.answer()),
+            ("identity_a", Some("payments"), None)
+        );
     }
 
     #[test]

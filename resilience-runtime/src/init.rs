@@ -46,15 +46,13 @@ impl Resilience {
 /// # Ok(()) }
 /// ```
 pub fn init() -> Result<Resilience, InitError> {
-    match lookup::at_run_time(None)? {
-        Some(file) => from_file(&file),
-        None => {
-            let policy = runtime::compiled_in_policy(&resilience_policy::environment())?;
-            let runtime = Runtime::new(policy);
-            runtime.install()?;
-            Ok(Resilience { runtime, watch: None })
-        }
+    if let Some(file) = lookup::at_run_time(None)? {
+        return from_file(&file);
     }
+    let policy = runtime::compiled_in_policy(&resilience_policy::environment())?;
+    let runtime = Runtime::new(policy);
+    runtime.install()?;
+    Ok(Resilience { runtime, watch: None })
 }
 
 /// The same with the file at `path`.

@@ -1,17 +1,13 @@
 //! Keys are kept as 128-bit hashes under a random key of the process, never as values.
 
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::LazyLock;
 
 static STATES: LazyLock<(RandomState, RandomState)> = LazyLock::new(|| (RandomState::new(), RandomState::new()));
 
 /// The hash of a key.
 pub(crate) fn hash<K: Hash + ?Sized>(key: &K) -> u128 {
-    let half = |state: &RandomState| {
-        let mut hasher = state.build_hasher();
-        key.hash(&mut hasher);
-        u128::from(hasher.finish())
-    };
+    let half = |state: &RandomState| u128::from(state.hash_one(key));
     half(&STATES.0) << 64 | half(&STATES.1)
 }
 

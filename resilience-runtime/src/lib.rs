@@ -6,7 +6,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod available;
-mod classify;
+pub mod classify;
 mod clock;
 pub mod deadline;
 pub mod degraded;
@@ -47,7 +47,7 @@ pub use resilience_policy::{Change, Fault, Mode, Policy, PolicyError};
 
 pub use available::available;
 pub use failure::Failure;
-pub use guard::Guard;
+pub use guard::{CallOnce, Guard};
 pub use init::{InitError, Resilience, init, init_from};
 pub use missing::Missing;
 pub use mode::Override;

@@ -4,13 +4,19 @@
 //! its bounds again wherever the value is used, and each of them would be an error of its own in a function that is
 //! wrong in one thing only.
 
-use std::fmt;
-use std::future::Future;
-use std::marker::PhantomData;
+mod bound;
+mod find;
 
-use crate::outcome::{Classify, Outcome};
+use std::fmt;
+
+pub use find::{
+    Guarded, GuardedRefusing, MarkNone, Marker, Pick, PickPlain, ops, ops_of, ops_refusing, ops_refusing_of, pick,
+    pick_of, served, served_of,
+};
+
+use crate::outcome::Outcome;
 use crate::rejection::Rejection;
-use crate::served::{Freshness, Served};
+use crate::served::Freshness;
 
 /// How one attempt of a loop ended.
 #[derive(Debug)]
@@ -66,6 +72,9 @@ pub trait Ops: Copy {
     /// Writes into an answer how it came about, where its type has room for that.
     fn mark(self, answer: &mut Self::Return, freshness: Freshness);
 }
+
+/// How a mark is written into `R`.
+pub(crate) type Mark<R> = Option<fn(&mut R, Freshness)>;
 
 /// A return type that has errors.
 #[diagnostic::on_unimplemented(
@@ -217,194 +226,5 @@ impl<R> Copy for PlainOps<R> {}
 impl<R> fmt::Debug for PlainOps<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PlainOps").finish_non_exhaustive()
-    }
-}
-
-/// An error type that a rejection can become.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` has no `From<Rejection>`: a rejected call has no error to return",
-    label = "this error type cannot be made from a `Rejection`",
-    note = "write `impl From<Rejection> for {Self} {{ … }}` with `use resilience_runtime::Rejection;`, or end the chain with `#[fallback(refuse = …)]`",
-    note = "without an error type of your own, return `Result<_, resilience_runtime::Failure<…>>`"
-)]
-pub trait FromRejection: Sized {
-    /// The error of a rejected call.
-    fn from_rejection(rejection: Rejection) -> Self;
-}
-
-// The way out is in the message above; rustc's own would name `From` only.
-#[diagnostic::do_not_recommend]
-impl<E: From<Rejection>> FromRejection for E {
-    fn from_rejection(rejection: Rejection) -> Self {
-        Self::from(rejection)
-    }
-}
-
-/// A return type that needs nothing but its own traits.
-#[diagnostic::on_unimplemented(
-    message = "a guarded function returns a `Result`, and `{Self}` is none",
-    label = "this is not a `Result`",
-    note = "return a `Result`, or give the attribute `classify = path` and end the chain with `#[fallback(value = …)]`"
-)]
-pub trait Guarded: Sized {
-    /// What it can do.
-    type Ops: Ops<Return = Self>;
-    /// What it can do.
-    fn ops() -> Self::Ops;
-}
-
-/// The same where the chain ends in `refuse`, which makes the error of a rejected call.
-#[diagnostic::on_unimplemented(
-    message = "a guarded function returns a `Result`, and `{Self}` is none",
-    label = "this is not a `Result`",
-    note = "return a `Result`, or give the attribute `classify = path` and end the chain with `#[fallback(value = …)]`"
-)]
-pub trait GuardedRefusing: Sized {
-    /// What it can do.
-    type Ops: Ops<Return = Self>;
-    /// What it can do.
-    fn ops_refusing() -> Self::Ops;
-}
-
-impl<T, E: Classify + FromRejection> Guarded for Result<T, E> {
-    type Ops = ResultOps<T, E>;
-
-    fn ops() -> ResultOps<T, E> {
-        ResultOps { judge: judge_error, reject: Some(E::from_rejection), mark: None }
-    }
-}
-
-impl<T, E: Classify> GuardedRefusing for Result<T, E> {
-    type Ops = ResultOps<T, E>;
-
-    fn ops_refusing() -> ResultOps<T, E> {
-        ResultOps { judge: judge_error, reject: None, mark: None }
-    }
-}
-
-fn judge_error<T, E: Classify>(answer: &Result<T, E>) -> Outcome {
-    match answer {
-        Ok(_) => Outcome::Success,
-        Err(error) => error.classify(),
-    }
-}
-
-/// The abilities of `R`. The one bound of a guarded function, called as `ops::<R, _>()`: with `R::Ops` for a return type
-/// rustc would report a wrong `R` twice, once as an argument and once inside that projection.
-pub fn ops<R: Guarded<Ops = O>, O>() -> O {
-    R::ops()
-}
-
-/// The same where the chain ends in `refuse`.
-pub fn ops_refusing<R: GuardedRefusing<Ops = O>, O>() -> O {
-    R::ops_refusing()
-}
-
-/// The abilities of what a body gives, where `impl Trait` keeps the return type from being written.
-pub fn ops_of<F: Future<Output: Guarded<Ops = O>>, O>(_: &F) -> O {
-    F::Output::ops()
-}
-
-/// The same where the chain ends in `refuse`.
-pub fn ops_refusing_of<F: Future<Output: GuardedRefusing<Ops = O>>, O>(_: &F) -> O {
-    F::Output::ops_refusing()
-}
-
-/// Finds the abilities of `R` when the attribute says how to classify.
-pub struct Pick<R>(PhantomData<fn() -> R>);
-
-/// The abilities of `R` with `classify = path`.
-pub fn pick<R>() -> Pick<R> {
-    Pick(PhantomData)
-}
-
-/// The same by what a body gives.
-pub fn pick_of<F: Future>(_: &F) -> Pick<F::Output> {
-    Pick(PhantomData)
-}
-
-impl<T, E> Pick<Result<T, E>> {
-    /// Of a `Result`; found before the trait's method, because it is inherent.
-    pub fn ops(self, classify: fn(&Result<T, E>) -> Outcome) -> ResultOps<T, E>
-    where
-        E: FromRejection,
-    {
-        ResultOps { judge: classify, reject: Some(E::from_rejection), mark: None }
-    }
-
-    /// The same where the chain ends in `refuse`.
-    pub fn ops_refusing(self, classify: fn(&Result<T, E>) -> Outcome) -> ResultOps<T, E> {
-        ResultOps { judge: classify, reject: None, mark: None }
-    }
-}
-
-/// Finds the abilities of everything that is no `Result`.
-pub trait PickPlain<R>: Sized {
-    /// Of a return type that is no `Result`.
-    fn ops(self, classify: fn(&R) -> Outcome) -> PlainOps<R> {
-        PlainOps { judge: classify, mark: None }
-    }
-
-    /// The same where the chain ends in `refuse`.
-    fn ops_refusing(self, classify: fn(&R) -> Outcome) -> PlainOps<R> {
-        PlainOps { judge: classify, mark: None }
-    }
-}
-
-impl<R> PickPlain<R> for Pick<R> {}
-
-/// Finds the place for the mark of freshness in `R`.
-pub struct Marker<R>(PhantomData<fn() -> R>);
-
-/// The place for the mark of freshness in `R`.
-pub fn served<R>() -> Marker<R> {
-    Marker(PhantomData)
-}
-
-/// The same by what a body gives.
-pub fn served_of<F: Future>(_: &F) -> Marker<F::Output> {
-    Marker(PhantomData)
-}
-
-/// How a mark is written into `R`.
-pub(crate) type Mark<R> = Option<fn(&mut R, Freshness)>;
-
-impl<T, E> Marker<Result<Served<T>, E>> {
-    /// Of a `Result<Served<T>, E>`; found before the trait's method, because it is inherent.
-    pub fn mark(self) -> Mark<Result<Served<T>, E>> {
-        Some(|answer, freshness| {
-            if let Ok(served) = answer {
-                served.freshness = freshness;
-            }
-        })
-    }
-}
-
-impl<T> Marker<Served<T>> {
-    /// Of a bare `Served<T>`.
-    pub fn mark(self) -> Mark<Served<T>> {
-        Some(|served, freshness| served.freshness = freshness)
-    }
-}
-
-/// Finds that there is no such place.
-pub trait MarkNone<R>: Sized {
-    /// Of everything else.
-    fn mark(self) -> Mark<R> {
-        None
-    }
-}
-
-impl<R> MarkNone<R> for Marker<R> {}
-
-impl<R> fmt::Debug for Pick<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pick")
-    }
-}
-
-impl<R> fmt::Debug for Marker<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Marker")
     }
 }

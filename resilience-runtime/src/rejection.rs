@@ -92,9 +92,14 @@ const NO_TIME: u64 = u64::MAX;
 
 impl Rejection {
     pub(crate) fn new(identity: &'static Identity, reason: Reason, retry_after: Option<Duration>) -> Self {
-        let retry_after =
-            retry_after.map_or(NO_TIME, |time| u64::try_from(time.as_nanos()).unwrap_or(NO_TIME).min(NO_TIME - 1));
-        Self { identity, retry_after, reason }
+        let retry_after = retry_after.map_or(NO_TIME, |time| {
+            u64::try_from(time.as_nanos()).unwrap_or(NO_TIME).min(NO_TIME - 1)
+        });
+        Self {
+            identity,
+            retry_after,
+            reason,
+        }
     }
 
     /// What the guarded function calls: `payrail`, or `payrail.refund` for an operation.
@@ -120,10 +125,6 @@ impl Rejection {
     /// The policy's `label` of the dependency: the only name of it that a client may see.
     pub fn label(&self) -> Option<&str> {
         self.identity.label()
-    }
-
-    pub(crate) fn identity(&self) -> &'static Identity {
-        self.identity
     }
 }
 
@@ -165,7 +166,11 @@ impl Classify for Rejection {
 
 impl From<Rejection> for io::Error {
     fn from(rejection: Rejection) -> Self {
-        let kind = if rejection.reason.is_time() { io::ErrorKind::TimedOut } else { io::ErrorKind::Other };
+        let kind = if rejection.reason.is_time() {
+            io::ErrorKind::TimedOut
+        } else {
+            io::ErrorKind::Other
+        };
         Self::new(kind, rejection)
     }
 }
@@ -175,7 +180,11 @@ mod tests {
     use super::*;
 
     fn rejection(reason: Reason, retry_after: Option<Duration>) -> Rejection {
-        Rejection::new(Identity::intern("payrail", Some("payments"), Some("delayed")), reason, retry_after)
+        Rejection::new(
+            Identity::intern("payrail", Some("payments"), Some("delayed")),
+            reason,
+            retry_after,
+        )
     }
 
     #[test]
@@ -221,8 +230,15 @@ mod tests {
     fn becomes_an_io_error_whose_kind_says_whether_time_ran_out() {
         for reason in Reason::ALL {
             let error = io::Error::from(rejection(*reason, None));
-            let time = matches!(reason, Reason::WaitTimedOut | Reason::TimedOut | Reason::DeadlineExceeded);
-            let kind = if time { io::ErrorKind::TimedOut } else { io::ErrorKind::Other };
+            let time = matches!(
+                reason,
+                Reason::WaitTimedOut | Reason::TimedOut | Reason::DeadlineExceeded
+            );
+            let kind = if time {
+                io::ErrorKind::TimedOut
+            } else {
+                io::ErrorKind::Other
+            };
             assert_eq!(error.kind(), kind, "{reason}");
             let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Rejection>());
             assert_eq!(inner.map(Rejection::reason), Some(*reason));

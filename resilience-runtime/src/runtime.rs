@@ -73,7 +73,9 @@ pub(crate) struct InForce {
 
 impl Runtime {
     /// A runtime with `policy` in force and nothing counted yet.
+    #[allow(clippy::needless_pass_by_value)] // the policy belongs to the runtime from here on
     pub fn new(policy: Policy) -> Self {
+        clock::ready();
         let instance: Arc<str> = crate::instance::name(policy.runtime().instance.as_deref()).into();
         let runtime = Self {
             inner: Arc::new(Inner {
@@ -202,7 +204,7 @@ impl Runtime {
     /// Points every name of `policy` at its state and its numbers; names the breakers whose window starts empty.
     fn assemble(&self, policy: &Policy) -> Vec<String> {
         let now = clock::now();
-        let mut emptied = Vec::new();
+        let (mut emptied, mut closed) = (Vec::new(), Vec::new());
         let mut states = self.inner.states.lock().unwrap_or_else(PoisonError::into_inner);
         let overrides = self.inner.overrides.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.inner.entries.load_full();
@@ -213,8 +215,12 @@ impl Runtime {
                 || Arc::clone(&own),
                 |parent| Arc::clone(states.entry(parent.clone()).or_default()),
             );
-            if own.take_numbers(settings, now) {
+            let renumbered = own.take_numbers(settings, now);
+            if renumbered.emptied {
                 emptied.push(settings.name.clone());
+            }
+            if let (Some(made), Some(entry)) = (renumbered.closed, old.get(settings.name.as_str())) {
+                closed.push((entry.pin(), made));
             }
             let pinned = Pinned::assemble(Parts {
                 settings: Arc::new(settings.clone()),
@@ -235,6 +241,10 @@ impl Runtime {
             entries.insert(settings.name.as_str().into(), entry);
         }
         self.inner.entries.store(Arc::new(entries));
+        drop((states, overrides));
+        for (before, made) in closed {
+            event::transition(&before, made);
+        }
         emptied
     }
 

@@ -15,7 +15,10 @@ pub struct Served<T> {
 impl<T> Served<T> {
     /// An answer that the dependency gave just now.
     pub const fn fresh(value: T) -> Self {
-        Self { value, freshness: Freshness::Fresh }
+        Self {
+            value,
+            freshness: Freshness::Fresh,
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use crate::dependency::{Entry, Pinned};
+use crate::dependency::Entry;
+use crate::guard::EntryRef;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT, Spec};
 use crate::runtime;
 
@@ -33,16 +34,14 @@ impl Site {
         &self.spec
     }
 
-    /// The numbers of a call of this function that begins now: of the scope's runtime, else of the
-    /// process's, else of the compiled-in one.
-    pub(crate) fn pin(&'static self) -> Arc<Pinned> {
+    /// The entry for a call of this function that begins now: of the scope's runtime, else of the process's, else of
+    /// the compiled-in one.
+    #[inline]
+    pub(crate) fn entry(&'static self) -> EntryRef<'static> {
         if let Some(scoped) = runtime::scoped() {
-            return scoped.entry_of(self).pin();
+            return EntryRef::Shared(scoped.entry_of(self));
         }
-        if let Some(entry) = self.installed.get() {
-            return entry.pin();
-        }
-        self.find().pin()
+        EntryRef::Borrowed(self.installed.get().unwrap_or_else(|| self.find()))
     }
 
     #[cold]

@@ -167,7 +167,7 @@ fn of_entry(entry: &Entry) -> DependencySnapshot {
 
 /// Slots taken; without a bulkhead, the calls that run.
 pub(crate) fn in_flight(pinned: &Pinned) -> u64 {
-    pinned.bulkhead().map_or_else(|| pinned.own.tally.in_flight(), |(bulkhead, _)| u64::from(bulkhead.in_flight()))
+    pinned.bulkhead().map_or_else(|| pinned.own.tally.running(), |(bulkhead, _)| u64::from(bulkhead.in_flight()))
 }
 
 /// The state that a breaker has now; closed where there is none.

@@ -1,11 +1,17 @@
 //! Counts of calls by outcome and by who answered. Every call is in exactly one cell, so the cells
 //! sum to the calls.
+//!
+//! Each thread writes cells of its own, so that counting costs two plain moves and no core takes a
+//! line from another; readers add the threads up.
 
-use std::collections::VecDeque;
+mod minute;
+
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::Served;
+use minute::Minute;
 
 /// How a call ended, as it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,89 +29,187 @@ pub(crate) enum CallOutcome {
 
 const OUTCOMES: usize = 8;
 const SERVED: usize = 4;
-/// The stretch of the degraded ratio, in seconds.
-const MINUTE: u64 = 60;
-const SECOND: u64 = 1_000_000_000;
 
-#[derive(Debug, Default)]
+/// The counts of one name.
+#[derive(Debug)]
 pub(crate) struct Tally {
-    begun: AtomicU64,
-    ended: [[AtomicU64; SERVED]; OUTCOMES],
+    /// Place in each thread's list; used again when the tally is gone.
+    place: usize,
+    /// Tells this tally from those that had its place before.
+    serial: u64,
+    threads: Mutex<Threads>,
+    /// Calls that were pending at least once and have not ended.
+    running: AtomicU64,
     minute: Minute,
 }
 
-/// The totals at the begin of each second of the last minute in which something happened.
 #[derive(Debug, Default)]
-struct Minute {
-    newest: AtomicU64,
-    samples: Mutex<VecDeque<(u64, u64, u64)>>,
+struct Threads {
+    /// What threads that are gone have counted.
+    gone: Cells,
+    alive: Vec<Arc<Cells>>,
+}
+
+#[derive(Debug, Default)]
+struct Cells([[AtomicU64; SERVED]; OUTCOMES]);
+
+struct Mine {
+    serial: u64,
+    cells: Arc<Cells>,
+}
+
+thread_local! {
+    static MINE: RefCell<Vec<Option<Mine>>> = const { RefCell::new(Vec::new()) };
+}
+
+static FREE: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), 0));
+static SERIAL: AtomicU64 = AtomicU64::new(1);
+
+impl Default for Tally {
+    fn default() -> Self {
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = free.0.pop().unwrap_or_else(|| {
+            free.1 += 1;
+            free.1 - 1
+        });
+        Self {
+            place,
+            serial: SERIAL.fetch_add(1, Ordering::Relaxed),
+            threads: Mutex::default(),
+            running: AtomicU64::new(0),
+            minute: Minute::default(),
+        }
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        FREE.lock().unwrap_or_else(PoisonError::into_inner).0.push(self.place);
+    }
 }
 
 impl Tally {
-    pub(crate) fn begin(&self) {
-        self.begun.fetch_add(1, Ordering::Relaxed);
+    /// A call is pending: from now on it is seen to run.
+    pub(crate) fn pending(&self) {
+        self.running.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A call that was [`pending`](Self::pending) ended.
+    pub(crate) fn done(&self) {
+        self.running.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Calls that run.
+    pub(crate) fn running(&self) -> u64 {
+        self.running.load(Ordering::Relaxed)
     }
 
     /// One call ended. `now` may be missing where nobody read the clock; the call then counts into
     /// the second that was seen last.
+    #[inline]
     pub(crate) fn end(&self, outcome: CallOutcome, served: Served, now: Option<u64>) {
         if let Some(now) = now {
-            self.see(now);
+            self.minute.see(now, || self.sums());
         }
-        self.ended[outcome as usize][served as usize].fetch_add(1, Ordering::Relaxed);
+        let counted = MINE.try_with(|mine| {
+            let Ok(mine) = mine.try_borrow() else { return false };
+            let Some(Some(mine)) = mine.get(self.place) else { return false };
+            if mine.serial == self.serial {
+                mine.cells.add(outcome, served);
+            }
+            mine.serial == self.serial
+        });
+        if counted != Ok(true) {
+            self.end_first(outcome, served);
+        }
     }
 
-    pub(crate) fn in_flight(&self) -> u64 {
-        // Ends are read first, so that a call that begins and ends in between cannot make it negative.
-        let ended = self.calls();
-        self.begun.load(Ordering::Relaxed).saturating_sub(ended)
+    /// The first call of this thread.
+    #[cold]
+    fn end_first(&self, outcome: CallOutcome, served: Served) {
+        let cells = Arc::new(Cells::default());
+        cells.add(outcome, served);
+        let mut threads = self.lock();
+        // Who else holds it is its thread; nobody else means that the thread is gone.
+        let Threads { gone, alive } = &mut *threads;
+        alive.retain(|cells| {
+            let lives = Arc::strong_count(cells) > 1;
+            if !lives {
+                gone.take(cells);
+            }
+            lives
+        });
+        let kept = MINE.try_with(|mine| {
+            let mut mine = mine.borrow_mut();
+            if mine.len() <= self.place {
+                mine.resize_with(self.place + 1, || None);
+            }
+            mine[self.place] = Some(Mine { serial: self.serial, cells: Arc::clone(&cells) });
+        });
+        if kept.is_ok() {
+            alive.push(cells);
+        } else {
+            // The thread is ending; its cells go straight to those that are gone.
+            gone.take(&cells);
+        }
     }
 
     /// Calls that ended.
+    #[cfg(test)]
     pub(crate) fn calls(&self) -> u64 {
-        self.ended.iter().flatten().map(|cell| cell.load(Ordering::Relaxed)).sum()
+        self.sums().0
     }
 
+    /// Calls that ended this way.
+    #[cfg(test)]
     pub(crate) fn ended(&self, outcome: CallOutcome) -> u64 {
-        self.ended[outcome as usize].iter().map(|cell| cell.load(Ordering::Relaxed)).sum()
+        self.sum(|cells| cells.0[outcome as usize].iter().map(load).sum())
     }
 
+    /// Calls that were answered by this.
     pub(crate) fn served(&self, served: Served) -> u64 {
-        self.ended.iter().map(|row| row[served as usize].load(Ordering::Relaxed)).sum()
-    }
-
-    fn degraded(&self) -> u64 {
-        self.served(Served::Fallback) + self.served(Served::Stale)
+        self.sum(|cells| cells.0.iter().map(|row| load(&row[served as usize])).sum())
     }
 
     /// Share of the last minute's calls that a fallback answered.
     pub(crate) fn degraded_ratio(&self, now: u64) -> f64 {
-        let second = now / SECOND;
-        let mut samples = self.minute.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        forget(&mut samples, second);
-        let Some(&(_, calls, degraded)) = samples.front() else { return 0.0 };
-        let calls = self.calls().saturating_sub(calls);
-        #[allow(clippy::cast_precision_loss)] // a minute's calls are far below 2^52
-        if calls == 0 { 0.0 } else { self.degraded().saturating_sub(degraded) as f64 / calls as f64 }
+        self.minute.ratio(now, || self.sums())
     }
 
-    fn see(&self, now: u64) {
-        let second = now / SECOND;
-        if self.minute.newest.swap(second, Ordering::Relaxed) == second {
-            return;
-        }
-        let mut samples = self.minute.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        forget(&mut samples, second);
-        if samples.back().is_none_or(|newest| newest.0 < second) {
-            samples.push_back((second, self.calls(), self.degraded()));
+    /// Calls, and those that a fallback answered.
+    fn sums(&self) -> (u64, u64) {
+        let calls = self.sum(|cells| cells.0.iter().flatten().map(load).sum());
+        (calls, self.served(Served::Fallback) + self.served(Served::Stale))
+    }
+
+    fn sum(&self, of: impl Fn(&Cells) -> u64) -> u64 {
+        let threads = self.lock();
+        threads.alive.iter().map(|cells| of(cells)).sum::<u64>() + of(&threads.gone)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Threads> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cells {
+    /// Written by one thread only, so a load and a store are enough.
+    #[inline]
+    fn add(&self, outcome: CallOutcome, served: Served) {
+        let cell = &self.0[outcome as usize][served as usize];
+        cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Takes over what a thread that is gone has counted. Called under the lock.
+    fn take(&self, gone: &Cells) {
+        for (mine, theirs) in self.0.iter().flatten().zip(gone.0.iter().flatten()) {
+            mine.fetch_add(load(theirs), Ordering::Relaxed);
         }
     }
 }
 
-fn forget(samples: &mut VecDeque<(u64, u64, u64)>, second: u64) {
-    while samples.front().is_some_and(|oldest| oldest.0 + MINUTE <= second) {
-        samples.pop_front();
-    }
+fn load(cell: &AtomicU64) -> u64 {
+    cell.load(Ordering::Relaxed)
 }
 
 #[cfg(test)]
@@ -113,7 +217,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn calls_of_threads_that_are_gone_stay_counted() {
+        let tally = Tally::default();
+        for _ in 0..5 {
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| tally.end(CallOutcome::Success, Served::Primary, None));
+                }
+            });
+        }
+        tally.end(CallOutcome::Cancelled, Served::Error, None);
+        tally.end(CallOutcome::Failure, Served::Stale, None);
+        assert_eq!((tally.calls(), tally.ended(CallOutcome::Success), tally.served(Served::Stale)), (17, 15, 1));
+        assert!(tally.lock().alive.len() < 10, "threads that are gone are folded up");
+    }
+
+    #[test]
+    fn a_place_that_is_used_again_starts_at_zero() {
+        for _ in 0..3 {
+            let tally = Tally::default();
+            assert_eq!(tally.calls(), 0);
+            tally.end(CallOutcome::Success, Served::Primary, None);
+            assert_eq!(tally.calls(), 1);
+        }
+    }
+
+    #[test]
     fn the_ratio_is_of_the_last_minute() {
+        const SECOND: u64 = 1_000_000_000;
         let tally = Tally::default();
         for _ in 0..10 {
             tally.end(CallOutcome::Success, Served::Primary, Some(SECOND));
@@ -125,15 +256,5 @@ mod tests {
         assert!((tally.degraded_ratio(30 * SECOND) - 0.5).abs() < 1e-9);
         assert!((tally.degraded_ratio(61 * SECOND) - 1.0).abs() < 1e-9);
         assert_eq!(tally.degraded_ratio(90 * SECOND).to_bits(), 0.0_f64.to_bits());
-    }
-
-    #[test]
-    fn outcomes_sum_to_calls() {
-        let tally = Tally::default();
-        tally.begin();
-        tally.begin();
-        assert_eq!(tally.in_flight(), 2);
-        tally.end(CallOutcome::Cancelled, Served::Error, None);
-        assert_eq!((tally.in_flight(), tally.calls(), tally.ended(CallOutcome::Cancelled)), (1, 1, 1));
     }
 }

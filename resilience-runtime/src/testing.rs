@@ -49,11 +49,14 @@ tokio::task_local! {
 /// When the current runtime has no such name, or the dependency no breaker.
 pub fn trip(dependency: &str) {
     let pinned = pinned(dependency);
-    let Some((breaker, numbers)) = pinned.breaker() else {
+    let Some((breaker, _)) = pinned.breaker() else {
         panic!("`{dependency}` has no breaker; add [dependency.{dependency}.breaker] to the policy of this test");
     };
-    let made = breaker.trip(Cause::Trip, numbers, clock::now());
-    event::transition(&pinned, made);
+    let made = breaker.trip(Cause::Trip, clock::now());
+    // Open for another cooldown is no change of state.
+    if made.from != made.to {
+        event::transition(&pinned, made);
+    }
 }
 
 /// Closes the breaker of a dependency and empties its window, its count of openings, its hold and its retry budget.
@@ -64,7 +67,7 @@ pub fn trip(dependency: &str) {
 pub fn reset(dependency: &str) {
     let pinned = pinned(dependency);
     if let Some((breaker, _)) = pinned.breaker()
-        && let Some(made) = breaker.reset(clock::now())
+        && let Some(made) = breaker.reset(Cause::Reset, clock::now())
     {
         event::transition(&pinned, made);
     }

@@ -26,7 +26,7 @@ pub(crate) struct Watch {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     #[cfg(feature = "watch")]
-    _events: Option<notify::RecommendedWatcher>,
+    events: Option<notify::RecommendedWatcher>,
 }
 
 impl Watch {
@@ -57,7 +57,7 @@ impl Watch {
             stop: Some(stop),
             thread,
             #[cfg(feature = "watch")]
-            _events: events,
+            events,
         }
     }
 }
@@ -65,7 +65,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         #[cfg(feature = "watch")]
-        drop(self._events.take());
+        drop(self.events.take());
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             // It holds no lock of a caller's and looks at two small files at most before it sees the end.

@@ -46,6 +46,7 @@ pub(crate) enum Cause {
     RampDone,
     #[cfg_attr(not(feature = "testing"), allow(dead_code))] // only a test trips by hand
     Trip,
+    #[cfg_attr(not(feature = "testing"), allow(dead_code))] // only a test resets by hand
     Reset,
     /// A reload took the breaker's table away while it was not closed.
     Reload,

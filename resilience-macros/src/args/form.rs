@@ -35,10 +35,15 @@ impl Given {
         let begin = input.span();
         let nothing = is_argument_end(input);
         match reader(input) {
-            Ok(code) if is_argument_end(input) => Ok(Self { word: word.clone(), code }),
+            Ok(code) if is_argument_end(input) => Ok(Self {
+                word: word.clone(),
+                code,
+            }),
             Ok(_) => Err(input.error(format!("`{word}` takes {what}, and this goes on behind its end"))),
-            Err(error) if nothing => Err(Error::new(word.span(), format!("`{word}` takes {what} ({error})"))),
-            Err(_) => Err(Error::new(begin, format!("`{word}` takes {what}"))),
+            Err(_) => Err(Error::new(
+                if nothing { word.span() } else { begin },
+                format!("`{word}` takes {what}"),
+            )),
         }
     }
 
@@ -84,7 +89,8 @@ pub(crate) enum StaleKey {
 }
 
 /// The ways to write a fallback, for those who wrote none.
-const FORMS: &str = "`path`, `with = path`, `value = EXPR`, `stale(key = EXPR)`, `refuse = path` or `none = \"reason\"`";
+const FORMS: &str =
+    "`path`, `with = path`, `value = EXPR`, `stale(key = EXPR)`, `refuse = path` or `none = \"reason\"`";
 
 impl Form {
     /// Reads the form; nothing if that is impossible, with the reason in `faults`.
@@ -97,7 +103,9 @@ impl Form {
             let message = if empty {
                 format!("`#[fallback]` says nothing: write one of {FORMS}")
             } else {
-                format!("`one_per` alone says nothing to run: write `#[fallback(path, one_per = …)]`, or one of {FORMS}")
+                format!(
+                    "`one_per` alone says nothing to run: write `#[fallback(path, one_per = …)]`, or one of {FORMS}"
+                )
             };
             mine.at(span, message);
         }
@@ -138,6 +146,20 @@ impl Form {
         !matches!(self, Self::Refuse(_) | Self::None(..))
     }
 
+    /// The expression in which arguments are in scope after the body.
+    pub(crate) fn expression(&self) -> Option<&Code> {
+        match self {
+            Self::Value(given) | Self::Path(_, Some(given)) | Self::With(_, Some(given)) => Some(&given.code),
+            _ => None,
+        }
+    }
+
+    /// Whether it needs the receiver, which `word` spells.
+    pub(crate) fn needs_self(&self, word: &Ident) -> bool {
+        self.called().is_some_and(Code::begins_with_self_type)
+            || self.expression().is_some_and(|code| code.mentions(word))
+    }
+
     /// The function it calls, if that gets the arguments.
     pub(crate) fn called(&self) -> Option<&Code> {
         match self {
@@ -175,11 +197,16 @@ impl Parts {
         }
         if !input.peek(Token![=]) {
             let escape = format!("for a function of that name write `self::{word}`");
-            return Err(Error::new(word.span(), match word.to_string().as_str() {
-                "none" => format!("`none` needs the reason why there is nothing to fall back on: `none = \"reason\"` ({escape})"),
-                "value" | "one_per" => format!("`{word}` needs an expression: `{word} = EXPR` ({escape})"),
-                _ => format!("`{word}` needs a path: `{word} = path` ({escape})"),
-            }));
+            return Err(Error::new(
+                word.span(),
+                match word.to_string().as_str() {
+                    "none" => format!(
+                        "`none` needs the reason why there is nothing to fall back on: `none = \"reason\"` ({escape})"
+                    ),
+                    "value" | "one_per" => format!("`{word}` needs an expression: `{word} = EXPR` ({escape})"),
+                    _ => format!("`{word}` needs a path: `{word} = path` ({escape})"),
+                },
+            ));
         }
         input.parse::<Token![=]>()?;
         match word.to_string().as_str() {
@@ -188,14 +215,21 @@ impl Parts {
             "refuse" => self.set(Form::Refuse(Given::path(&word, input)?), &word),
             "none" => self.set(Form::None(word.clone(), reason(&word, input)?), &word),
             "one_per" => Given::expression(&word, input)?.once(&mut self.one_per),
-            "classify" | "crate" | "key" => Err(Error::new(word.span(), format!("`{word}` belongs to a layer, as in `#[breaker(\"…\", {word} = …)]`"))),
-            _ => Err(Error::new(word.span(), format!("`#[fallback]` has no form `{word}`; it has {FORMS}"))),
+            "classify" | "crate" | "key" => Err(Error::new(
+                word.span(),
+                format!("`{word}` belongs to a layer, as in `#[breaker(\"…\", {word} = …)]`"),
+            )),
+            _ => Err(Error::new(
+                word.span(),
+                format!("`#[fallback]` has no form `{word}`; it has {FORMS}"),
+            )),
         }
     }
 
     fn set(&mut self, form: Form, at: &impl ToTokens) -> syn::Result<()> {
         if self.form.is_some() {
-            let message = "one form in one `#[fallback(…)]`: write another attribute below, they are tried in that order";
+            let message =
+                "one form in one `#[fallback(…)]`: write another attribute below, they are tried in that order";
             return Err(Error::new_spanned(at, message));
         }
         self.form = Some(form);
@@ -207,7 +241,10 @@ impl Parts {
             (Form::Path(path, _), one_per) => Some(Form::Path(path, one_per)),
             (Form::With(given, _), one_per) => Some(Form::With(given, one_per)),
             (form, Some(one_per)) => {
-                let message = format!("`one_per` belongs to `path` and `with = path`: `{}` runs nothing that callers could share", form.name());
+                let message = format!(
+                    "`one_per` belongs to `path` and `with = path`: `{}` runs nothing that callers could share",
+                    form.name()
+                );
                 faults.at(one_per.word.span(), message);
                 None
             }
@@ -219,7 +256,9 @@ impl Parts {
 /// A word of ours, or any word before `=`: not the path of a function.
 fn is_word(input: ParseStream<'_>) -> bool {
     let fork = input.fork();
-    let Ok(word) = fork.call(Ident::parse_any) else { return false };
+    let Ok(word) = fork.call(Ident::parse_any) else {
+        return false;
+    };
     if fork.peek(Token![=]) && !fork.peek(Token![==]) {
         return true;
     }
@@ -228,25 +267,40 @@ fn is_word(input: ParseStream<'_>) -> bool {
 }
 
 fn literal(input: ParseStream<'_>) -> Error {
-    let Ok(literal) = input.parse::<syn::Lit>() else { return input.error("expected a path") };
+    let Ok(literal) = input.parse::<syn::Lit>() else {
+        return input.error("expected a path");
+    };
     let message = match &literal {
         syn::Lit::Str(text) if syn::parse_str::<syn::ExprPath>(&text.value()).is_ok() => {
-            format!("expected the path of a function, not a text: `#[fallback({})]`", text.value())
+            format!(
+                "expected the path of a function, not a text: `#[fallback({})]`",
+                text.value()
+            )
         }
-        syn::Lit::Str(_) => format!("a text alone is no fallback: `none = {}` for a reason, `value = EXPR` for an answer", quote!(#literal)),
+        syn::Lit::Str(_) => format!(
+            "a text alone is no fallback: `none = {}` for a reason, `value = EXPR` for an answer",
+            quote!(#literal)
+        ),
         _ => format!("a fallback answer needs its word: `value = {}`", quote!(#literal)),
     };
     Error::new(literal.span(), message)
 }
 
 fn reason(word: &Ident, input: ParseStream<'_>) -> syn::Result<LitStr> {
-    let at = if is_argument_end(input) { word.span() } else { input.span() };
+    let at = if is_argument_end(input) {
+        word.span()
+    } else {
+        input.span()
+    };
     let reason: LitStr = input.parse().map_err(|_| {
         skip_argument(input);
         Error::new(at, "`none` takes the reason as a text: `none = \"reason\"`")
     })?;
     if reason.value().trim().is_empty() {
-        return Err(Error::new(reason.span(), "the reason is empty: say in words why there is nothing to fall back on"));
+        return Err(Error::new(
+            reason.span(),
+            "the reason is empty: say in words why there is nothing to fall back on",
+        ));
     }
     Ok(reason)
 }
@@ -264,7 +318,9 @@ fn stale(word: &Ident, input: ParseStream<'_>) -> syn::Result<StaleKey> {
     if inner.is_empty() {
         return Ok(StaleKey::Unsaid);
     }
-    let option = inner.call(Ident::parse_any).map_err(|error| Error::new(error.span(), format!("expected {WAYS}")))?;
+    let option = inner
+        .call(Ident::parse_any)
+        .map_err(|error| Error::new(error.span(), format!("expected {WAYS}")))?;
     let key = match option.to_string().as_str() {
         "key" if inner.peek(Token![=]) => {
             inner.parse::<Token![=]>()?;

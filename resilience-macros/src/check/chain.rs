@@ -1,19 +1,24 @@
 //! The rules of the fallback chain.
 
+use proc_macro2::Ident;
 use quote::ToTokens;
 use resilience_policy::Dependency;
 
 use super::{decided, is_closed, lacks_key};
 use crate::args::Form;
 use crate::fault::Faults;
-use crate::function::Function;
+use crate::function::{Function, Passing};
 use crate::policy::Source;
 
 /// What holds whatever the policy says.
-pub(super) fn check(function: &Function, forms: &[Form], faults: &mut Faults) {
+pub(super) fn check(function: &Function, forms: &[Form], retries: bool, faults: &mut Faults) {
+    lent_twice(function, forms, retries, faults);
     if let Some(at) = forms.iter().position(Form::always_answers) {
         for form in &forms[at + 1..] {
-            let message = format!("never reached: `{}` above always answers; put this form before it", forms[at].name());
+            let message = format!(
+                "never reached: `{}` above always answers; put this form before it",
+                forms[at].name()
+            );
             faults.over(form.head(), message);
         }
     }
@@ -35,6 +40,24 @@ pub(super) fn check(function: &Function, forms: &[Form], faults: &mut Faults) {
                            `stale(shared)` that one answer serves all callers";
             faults.over(word.to_token_stream(), message);
         }
+    }
+}
+
+/// The box that `#[async_trait]` makes takes `&mut self` away for good.
+fn lent_twice(function: &Function, forms: &[Form], retries: bool, faults: &mut Faults) {
+    let Some(receiver) = &function.receiver else { return };
+    if !function.boxed || !receiver.used || receiver.passing != Passing::Exclusive {
+        return;
+    }
+    let word = Ident::new("self", receiver.token.span);
+    let again = forms.iter().any(|form| form.needs_self(&word));
+    if retries || again {
+        let why = if retries { "`#[retry]`" } else { "a fallback" };
+        let message = format!(
+            "`#[async_trait]` boxes `&mut self` together with the body, and {why} needs it again: take `&self`, \
+             or use an `async fn` in the trait"
+        );
+        faults.at(receiver.token.span, message);
     }
 }
 

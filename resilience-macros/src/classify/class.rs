@@ -50,14 +50,19 @@ pub(super) fn read(attributes: &[Attribute], faults: &mut Faults) -> Own {
 impl Own {
     fn entries(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         while !input.is_empty() {
-            let word = input.call(Ident::parse_any).map_err(|error| Error::new(error.span(), format!("expected one of {CLASSES}")))?;
+            let word = input
+                .call(Ident::parse_any)
+                .map_err(|error| Error::new(error.span(), format!("expected one of {CLASSES}")))?;
             if word == "crate" {
                 input.parse::<Token![=]>()?;
                 self.krate = Some(Code::parse::<ExprPath>(input)?);
             } else {
                 let class = Class::read(&word, input)?;
                 if self.class.is_some() {
-                    return Err(super::at(&word, "one class for one error: remove this, or the one before"));
+                    return Err(super::at(
+                        &word,
+                        "one class for one error: remove this, or the one before",
+                    ));
                 }
                 self.class = Some((word.span(), class));
             }
@@ -86,9 +91,24 @@ impl Class {
                 input.parse::<Token![=]>()?;
                 Self::With(Code::parse::<ExprPath>(input)?)
             }
-            "with" => return Err(super::at(word, "`with` needs a path: `with = path`, a `fn(&fields…) -> Outcome`")),
-            "success" => return Err(super::at(word, "an error is no success: `business` is an answer that the caller has to deal with")),
-            _ => return Err(super::at(word, format!("there is no class `{word}`; expected one of {CLASSES}"))),
+            "with" => {
+                return Err(super::at(
+                    word,
+                    "`with` needs a path: `with = path`, a `fn(&fields…) -> Outcome`",
+                ));
+            }
+            "success" => {
+                return Err(super::at(
+                    word,
+                    "an error is no success: `business` is an answer that the caller has to deal with",
+                ));
+            }
+            _ => {
+                return Err(super::at(
+                    word,
+                    format!("there is no class `{word}`; expected one of {CLASSES}"),
+                ));
+            }
         })
     }
 }
@@ -100,11 +120,17 @@ fn retry_after(input: ParseStream<'_>) -> syn::Result<Option<Member>> {
     }
     let inner;
     parenthesized!(inner in input);
-    let word = inner.call(Ident::parse_any).map_err(|error| Error::new(error.span(), WAY))?;
+    let word = inner
+        .call(Ident::parse_any)
+        .map_err(|error| Error::new(error.span(), WAY))?;
     if word != "retry_after" || !inner.peek(Token![=]) {
         return Err(super::at(&word, WAY));
     }
     inner.parse::<Token![=]>()?;
     let member = inner.parse::<Member>().map_err(|error| Error::new(error.span(), WAY))?;
-    if inner.is_empty() { Ok(Some(member)) } else { Err(inner.error(WAY)) }
+    if inner.is_empty() {
+        Ok(Some(member))
+    } else {
+        Err(inner.error(WAY))
+    }
 }

@@ -102,8 +102,16 @@ impl Guarded {
         } else {
             quote_spanned!(at=> __resilience_chain.answer(__resilience_run))
         };
+        // With the type stated, a wrong one is one error at the path, and not one for every bound that follows.
+        let ty = (!self.function.output.opaque).then(|| {
+            let ty = &self.function.output.ty;
+            quote_spanned!(at=> : #ty)
+        });
         let run = quote_spanned! {at=>
-            let __resilience_run = ::std::boxed::Box::pin(async move { #path #called.await });
+            let __resilience_run = ::std::boxed::Box::pin(async move {
+                let __resilience_given #ty = #path #called.await;
+                __resilience_given
+            });
             if let ::core::option::Option::Some(__resilience_answer) = #answer.await {
                 return __resilience_answer;
             }
@@ -134,8 +142,15 @@ impl Guarded {
                 let at = located(path.ends().0);
                 quote_spanned!(at=> __resilience_chain.refuse(#last, #path))
             }
-            Form::None(..) => quote_spanned!(site()=> __resilience_chain.none(#last)),
-            Form::Path(..) | Form::With(..) | Form::Stale(..) => quote_spanned!(site()=> __resilience_chain.dry()),
+            Form::None(word, _) => {
+                let at = located(word.span());
+                quote_spanned!(at=> __resilience_chain.none(#last))
+            }
+            Form::Path(..) | Form::With(..) | Form::Stale(..) => {
+                let head = self.forms[last].head().into_iter().next();
+                let at = located(head.map_or_else(site, |token| token.span()));
+                quote_spanned!(at=> __resilience_chain.dry())
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Return types: the boxed future that `#[async_trait]` makes, and `impl Trait` inside.
 
+use std::ops::BitOr;
+
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
@@ -9,7 +11,9 @@ use syn::{AssocType, GenericArgument, PathArguments, PathSegment, ReturnType, To
 pub(super) fn output(output: &ReturnType) -> Option<&Type> {
     let ReturnType::Type(_, ty) = output else { return None };
     let inside = argument(last_segment(ty)?, "Pin")?;
-    let Type::TraitObject(object) = bare(argument(last_segment(inside)?, "Box")?) else { return None };
+    let Type::TraitObject(object) = bare(argument(last_segment(inside)?, "Box")?) else {
+        return None;
+    };
     object.bounds.iter().find_map(|bound| match bound {
         TypeParamBound::Trait(bound) => future_output(bound.path.segments.last()?),
         _ => None,
@@ -33,7 +37,9 @@ fn last_segment(ty: &Type) -> Option<&PathSegment> {
 
 /// `T` of `name<T>`.
 fn argument<'t>(segment: &'t PathSegment, name: &str) -> Option<&'t Type> {
-    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
+        return None;
+    };
     if segment.ident != name {
         return None;
     }
@@ -44,7 +50,9 @@ fn argument<'t>(segment: &'t PathSegment, name: &str) -> Option<&'t Type> {
 }
 
 fn future_output(segment: &PathSegment) -> Option<&Type> {
-    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
+        return None;
+    };
     if segment.ident != "Future" {
         return None;
     }
@@ -64,7 +72,10 @@ fn erase(ty: &mut Type) -> bool {
     match ty {
         Type::ImplTrait(opaque) => {
             let underscore_token = Token![_](opaque.impl_token.span);
-            *ty = Type::Infer(TypeInfer { attrs: Vec::new(), underscore_token });
+            *ty = Type::Infer(TypeInfer {
+                attrs: Vec::new(),
+                underscore_token,
+            });
             true
         }
         Type::Array(array) => erase(&mut array.elem),
@@ -74,17 +85,19 @@ fn erase(ty: &mut Type) -> bool {
         Type::Reference(reference) => erase(&mut reference.elem),
         Type::Slice(slice) => erase(&mut slice.elem),
         Type::Tuple(tuple) => erase_each(&mut tuple.elems),
-        Type::Path(path) => path.path.segments.iter_mut().fold(false, |found, segment| erase_in(segment) || found),
+        Type::Path(path) => path.path.segments.iter_mut().map(erase_in).fold(false, BitOr::bitor),
         _ => false,
     }
 }
 
 fn erase_each(types: &mut Punctuated<Type, Token![,]>) -> bool {
-    types.iter_mut().fold(false, |found, ty| erase(ty) || found)
+    types.iter_mut().map(erase).fold(false, BitOr::bitor)
 }
 
 fn erase_in(segment: &mut PathSegment) -> bool {
-    let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else { return false };
+    let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else {
+        return false;
+    };
     arguments.args.iter_mut().fold(false, |found, argument| match argument {
         GenericArgument::Type(ty) => erase(ty) || found,
         _ => found,

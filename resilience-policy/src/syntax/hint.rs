@@ -54,54 +54,111 @@ fn yaml_pair(line: &str) -> Option<(&str, &str)> {
     (plain && (value.is_empty() || value.starts_with(' '))).then(|| (key, value.trim()))
 }
 
-/// The fault for one line that the parser could not read.
-pub(super) fn fault(text: &Text<'_>, file: &str, parser_says: &str, span: &Range<usize>) -> Fault {
-    let index = text.line_index(span.start.min(text.text.len()));
-    let range = text.line_range(index);
-    let line = text.line(index);
-    let value = line.split_once('=').map(|(key, value)| {
-        let start = range.start + key.len() + 1 + (value.len() - value.trim_start().len());
-        (value.split(" #").next().unwrap_or(value).trim(), start)
-    });
-    let path = path_of_line(text, index).unwrap_or_default();
-    let fault = |message: String| Fault::new(FaultName::Syntax, file, path.clone(), message);
-    if let Some((written, start)) = value
-        && let Some((message, suggestion)) = value_hint(written)
-    {
-        let place = start..start + written.len();
-        return fault(message).at(text, &place).with_value(written).suggest(suggestion);
-    }
-    if let Some((message, suggestion)) = line_hint(line) {
-        let start = range.start + (line.len() - line.trim_start().len());
-        return fault(message).at(text, &(start..range.end)).suggest(suggestion);
-    }
-    let mut message = plain_words(parser_says);
-    if text.text[range.end..].trim().is_empty() && !text.text.ends_with('\n') {
-        message.push_str("; the text ends here: the file may still be being written");
-    }
-    fault(message).at(text, span)
+/// What the hints look at.
+pub(super) struct Hints<'t, 'a> {
+    text: &'t Text<'a>,
+    file: &'t str,
+    /// The lines that are headers.
+    headers: Vec<usize>,
 }
 
-/// The path of the key on a line of the form `key = …`, from the nearest header above it.
-pub(super) fn path_of_line(text: &Text<'_>, index: usize) -> Option<String> {
-    let (key, _) = text.line(index).split_once('=')?;
-    let key = key.trim();
-    if key.is_empty() || key.contains(['[', ']', '{', '}', '#', ' ']) {
-        return None;
+impl<'t, 'a> Hints<'t, 'a> {
+    pub(super) fn new(text: &'t Text<'a>, file: &'t str) -> Self {
+        let is_header = |index: &usize| text.line(*index).trim_start().starts_with('[');
+        Self {
+            text,
+            file,
+            headers: (0..text.lines()).filter(is_header).collect(),
+        }
     }
-    let header = (0..index)
-        .rev()
-        .map(|above| text.line(above).trim_start())
-        .find(|line| line.starts_with('['));
-    let Some(header) = header else {
-        return Some(key.to_owned());
-    };
-    let inside = header.trim_start_matches('[').split(']').next().unwrap_or_default();
-    let parts = inside.split('.').map(|part| part.trim().trim_matches(['"', '\'']));
-    Some(parts.chain([key]).collect::<Vec<_>>().join("."))
+
+    /// The fault for one line that the parser could not read.
+    pub(super) fn fault(&self, parser_says: &str, span: &Range<usize>) -> Fault {
+        let text = self.text;
+        let index = text.line_index(span.start.min(text.text.len()));
+        let range = text.line_range(index);
+        let line = text.line(index);
+        let fault = |message: String| self.named(index, message);
+        if let Some((written, start)) = self.value_of(index)
+            && let Some((message, suggestion)) = value_hint(written)
+        {
+            let place = start..start + written.len();
+            return fault(message).at(text, &place).with_value(written).suggest(suggestion);
+        }
+        if let Some((message, suggestion)) = line_hint(line) {
+            let start = range.start + (line.len() - line.trim_start().len());
+            return fault(message).at(text, &(start..range.end)).suggest(suggestion);
+        }
+        let mut message = plain_words(parser_says);
+        if text.text[range.end..].trim().is_empty() && !text.text.ends_with('\n') {
+            message.push_str("; the text ends here: the file may still be being written");
+        }
+        fault(message).at(text, span)
+    }
+
+    /// The list that was opened above a line and never closed, with the line on which it begins.
+    pub(super) fn open_list(&self, index: usize) -> Option<(Fault, usize)> {
+        let opened = (0..index).rev().find(|above| self.path_of_line(*above).is_some())?;
+        let (written, start) = self.value_of(opened).filter(|(written, _)| written.starts_with('['))?;
+        let message = "the list is not closed with `]`";
+        let fault = self
+            .named(opened, message.into())
+            .at(self.text, &(start..start + written.len()));
+        Some((fault.with_value(written), opened))
+    }
+
+    fn named(&self, index: usize, message: String) -> Fault {
+        Fault::new(
+            FaultName::Syntax,
+            self.file,
+            self.path_of_line(index).unwrap_or_default(),
+            message,
+        )
+    }
+
+    /// What stands behind `key =` on a line, without its comment, and where it begins.
+    fn value_of(&self, index: usize) -> Option<(&'a str, usize)> {
+        let (key, value) = self.text.line(index).split_once('=')?;
+        if key.trim().is_empty() {
+            return None;
+        }
+        let start = self.text.line_range(index).start + key.len() + 1 + (value.len() - value.trim_start().len());
+        Some((value.split(" #").next().unwrap_or(value).trim(), start))
+    }
+
+    /// The path of the key on a line of the form `key = …`, from the nearest header above it.
+    pub(super) fn path_of_line(&self, index: usize) -> Option<String> {
+        let (key, _) = self.text.line(index).split_once('=')?;
+        let key = key.trim();
+        if key.is_empty() || key.contains(['[', ']', '{', '}', '#', ' ']) {
+            return None;
+        }
+        let above = self.headers.partition_point(|header| *header < index);
+        let Some(header) = above
+            .checked_sub(1)
+            .map(|at| self.text.line(self.headers[at]).trim_start())
+        else {
+            return Some(key.to_owned());
+        };
+        let inside = header.trim_start_matches('[').split(']').next().unwrap_or_default();
+        let parts = inside.split('.').map(|part| part.trim().trim_matches(['"', '\'']));
+        Some(parts.chain([key]).collect::<Vec<_>>().join("."))
+    }
 }
 
 fn plain_words(parser_says: &str) -> String {
+    let ours = match parser_says.split(',').next().unwrap_or_default() {
+        "invalid basic string" => "the text is not closed with `\"`",
+        "invalid literal string" => "the text is not closed with `'`",
+        "unclosed table" => "the header is not closed with `]`, or its name holds a blank",
+        "unclosed array" => "the list is not closed with `]`",
+        "key with no value" => "a key without `=` and a value",
+        "unquoted keys cannot be empty" | "missing key" => "a key is missing before `=`",
+        _ => "",
+    };
+    if !ours.is_empty() {
+        return ours.into();
+    }
     let mut words = parser_says.to_owned();
     if let Some(first) = words.get(..1).map(str::to_ascii_lowercase) {
         words.replace_range(..1, &first);

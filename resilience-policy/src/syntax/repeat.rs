@@ -10,6 +10,7 @@ use toml_parser::parser::{Event, EventKind, parse_document};
 use crate::fault::{Fault, FaultName};
 use crate::locate::Text;
 use crate::name::shown;
+use crate::walk::MAX_FAULTS;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Made {
@@ -199,6 +200,9 @@ impl<'a> Finder<'_, 'a> {
         message: String,
         value: Option<Range<usize>>,
     ) {
+        if self.faults.len() >= MAX_FAULTS {
+            return;
+        }
         let place = self.text.place(first);
         let related = format!("first defined at {}:{}", place.line, place.column);
         let mut fault = Fault::new(FaultName::Duplicate, self.file, dotted(path), message)

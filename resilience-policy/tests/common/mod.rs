@@ -6,10 +6,10 @@
 use resilience_policy::{Dependency, Fault, Policy, PolicyError};
 
 /// A dependency without faults, to which a case adds its own lines.
-pub const BASE: &str = "version = 1\n[dependency.x]\nfail = \"open\"\ntimeout = \"1s\"\n";
+pub(crate) const BASE: &str = "version = 1\n[dependency.x]\nfail = \"open\"\ntimeout = \"1s\"\n";
 
 /// The faults of a text that must have some.
-pub fn error(text: &str) -> PolicyError {
+pub(crate) fn error(text: &str) -> PolicyError {
     match Policy::from_toml(text) {
         Ok(_) => panic!("accepted:\n{text}"),
         Err(error) => error,
@@ -17,18 +17,18 @@ pub fn error(text: &str) -> PolicyError {
 }
 
 /// The one fault of a text.
-pub fn only(text: &str) -> Fault {
+pub(crate) fn only(text: &str) -> Fault {
     let error = error(text);
     assert_eq!(error.faults().len(), 1, "{text}\n{error}");
     error.faults()[0].clone()
 }
 
 /// Line, column and name of each fault.
-pub fn places(text: &str) -> Vec<(u32, u32, String)> {
+pub(crate) fn places(text: &str) -> Vec<(u32, u32, String)> {
     error(text).faults().iter().map(place).collect()
 }
 
-pub fn place(fault: &Fault) -> (u32, u32, String) {
+pub(crate) fn place(fault: &Fault) -> (u32, u32, String) {
     (
         fault.line().unwrap_or(0),
         fault.column().unwrap_or(0),
@@ -36,11 +36,11 @@ pub fn place(fault: &Fault) -> (u32, u32, String) {
     )
 }
 
-pub fn good(text: &str) -> Policy {
+pub(crate) fn good(text: &str) -> Policy {
     Policy::from_toml(text).unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
-pub fn dependency(text: &str, name: &str) -> Dependency {
+pub(crate) fn dependency(text: &str, name: &str) -> Dependency {
     good(text)
         .dependency(name)
         .unwrap_or_else(|| panic!("no `{name}`"))
@@ -48,6 +48,6 @@ pub fn dependency(text: &str, name: &str) -> Dependency {
 }
 
 /// `BASE` with a breaker that holds this line.
-pub fn breaker(line: &str) -> String {
+pub(crate) fn breaker(line: &str) -> String {
     format!("{BASE}[dependency.x.breaker]\n{line}\n")
 }

@@ -7,14 +7,17 @@
 use std::time::{Duration, SystemTime};
 
 use ::http::header::{DATE, RETRY_AFTER};
-use ::http::{HeaderMap, HeaderName, Response, StatusCode};
+use ::http::{HeaderMap, Response, StatusCode};
 
+use crate::clock;
 use crate::outcome::{Classify, FailureKind, Outcome};
 
 /// What a status and its headers say; `Retry-After` is read as seconds or as a date.
 pub fn parts(status: StatusCode, headers: &HeaderMap) -> Outcome {
     match (status.classify(), status) {
-        (Outcome::Throttled { .. }, _) => Outcome::Throttled { retry_after: retry_after(headers) },
+        (Outcome::Throttled { .. }, _) => Outcome::Throttled {
+            retry_after: retry_after(headers),
+        },
         (outcome, StatusCode::SERVICE_UNAVAILABLE) => match retry_after(headers) {
             None => outcome,
             named => Outcome::Throttled { retry_after: named },
@@ -67,16 +70,18 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     }
     let then = httpdate::parse_http_date(said).ok()?;
     // Against the far side's own clock where it tells it: ours may be minutes off.
-    let now = date(headers, &DATE).unwrap_or_else(SystemTime::now);
+    let now = date(headers).unwrap_or_else(clock::wall);
     Some(then.duration_since(now).unwrap_or(Duration::ZERO))
 }
 
-fn date(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
-    httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()
+fn date(headers: &HeaderMap) -> Option<SystemTime> {
+    httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use ::http::HeaderName;
+
     use super::*;
 
     fn said(status: u16, headers: &[(HeaderName, &str)]) -> Outcome {
@@ -88,7 +93,9 @@ mod tests {
     }
 
     fn throttled(seconds: u64) -> Outcome {
-        Outcome::Throttled { retry_after: Some(Duration::from_secs(seconds)) }
+        Outcome::Throttled {
+            retry_after: Some(Duration::from_secs(seconds)),
+        }
     }
 
     #[test]
@@ -111,22 +118,42 @@ mod tests {
         assert_eq!(said(429, &[(RETRY_AFTER, "30")]), throttled(30));
         assert_eq!(said(503, &[(RETRY_AFTER, " 7 ")]), throttled(7));
         assert_eq!(said(500, &[(RETRY_AFTER, "7")]), Outcome::Failure(FailureKind::Server));
-        assert_eq!(said(503, &[(RETRY_AFTER, "99999999999999999999999")]), throttled(u64::from(u32::MAX)));
+        assert_eq!(
+            said(503, &[(RETRY_AFTER, "99999999999999999999999")]),
+            throttled(u64::from(u32::MAX))
+        );
     }
 
     #[test]
     fn retry_after_as_a_date_is_measured_on_the_far_sides_clock() {
         let now = (DATE, "Tue, 15 Nov 1994 08:12:31 GMT");
-        assert_eq!(said(503, &[now.clone(), (RETRY_AFTER, "Tue, 15 Nov 1994 08:14:31 GMT")]), throttled(120));
-        assert_eq!(said(429, &[now, (RETRY_AFTER, "Tue, 15 Nov 1994 08:00:00 GMT")]), throttled(0));
-        assert_eq!(said(429, &[(RETRY_AFTER, "Tue, 15 Nov 1994 08:00:00 GMT")]), throttled(0));
+        assert_eq!(
+            said(503, &[now.clone(), (RETRY_AFTER, "Tue, 15 Nov 1994 08:14:31 GMT")]),
+            throttled(120)
+        );
+        assert_eq!(
+            said(429, &[now, (RETRY_AFTER, "Tue, 15 Nov 1994 08:00:00 GMT")]),
+            throttled(0)
+        );
+        assert_eq!(
+            said(429, &[(RETRY_AFTER, "Tue, 15 Nov 1994 08:00:00 GMT")]),
+            throttled(0)
+        );
     }
 
     #[test]
     fn retry_after_that_makes_no_sense_is_none() {
         for value in ["soon", "-1", "1.5", ""] {
-            assert_eq!(said(429, &[(RETRY_AFTER, value)]), Outcome::Throttled { retry_after: None }, "{value}");
-            assert_eq!(said(503, &[(RETRY_AFTER, value)]), Outcome::Failure(FailureKind::Server), "{value}");
+            assert_eq!(
+                said(429, &[(RETRY_AFTER, value)]),
+                Outcome::Throttled { retry_after: None },
+                "{value}"
+            );
+            assert_eq!(
+                said(503, &[(RETRY_AFTER, value)]),
+                Outcome::Failure(FailureKind::Server),
+                "{value}"
+            );
         }
     }
 

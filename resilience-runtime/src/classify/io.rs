@@ -11,7 +11,11 @@ use crate::rejection::Rejection;
 impl Classify for io::Error {
     fn classify(&self) -> Outcome {
         let inner = self.get_ref().map(|inner| inner as &(dyn Error + 'static));
-        if inner.is_some_and(carries_rejection) { Outcome::Ignored } else { Outcome::Failure(kind(self.kind())) }
+        if inner.is_some_and(carries_rejection) {
+            Outcome::Ignored
+        } else {
+            Outcome::Failure(kind(self.kind()))
+        }
     }
 }
 

@@ -59,7 +59,9 @@ fn kind(error: &Error) -> FailureKind {
 }
 
 fn io_class(error: &Error) -> Option<Outcome> {
-    sources(error).find_map(|error| error.downcast_ref::<std::io::Error>()).map(Classify::classify)
+    sources(error)
+        .find_map(|error| error.downcast_ref::<std::io::Error>())
+        .map(Classify::classify)
 }
 
 #[cfg(test)]
@@ -76,7 +78,9 @@ mod tests {
 
     #[test]
     fn a_response_counts_as_its_status_and_headers_do() {
-        let slow_down = Outcome::Throttled { retry_after: Some(std::time::Duration::from_secs(9)) };
+        let slow_down = Outcome::Throttled {
+            retry_after: Some(std::time::Duration::from_secs(9)),
+        };
         assert_eq!(response(503, Some("9")).classify(), slow_down);
         assert_eq!(response(503, None).classify(), Outcome::Failure(FailureKind::Server));
         assert_eq!(result::<Error>(&Ok(response(404, None))), Outcome::Business);
@@ -97,7 +101,11 @@ mod tests {
             listener.local_addr().unwrap().port()
         };
         let client = ::reqwest::Client::builder().no_proxy().build().unwrap();
-        let error = client.get(format!("http://127.0.0.1:{port}/")).send().await.unwrap_err();
+        let error = client
+            .get(format!("http://127.0.0.1:{port}/"))
+            .send()
+            .await
+            .unwrap_err();
         assert_eq!(error.classify(), Outcome::Failure(FailureKind::Connect));
     }
 
@@ -118,7 +126,11 @@ mod tests {
             let _ = stream.write_all(b"this is not http\r\n\r\n");
         });
         let client = ::reqwest::Client::builder().no_proxy().build().unwrap();
-        let error = client.get(format!("http://127.0.0.1:{port}/")).send().await.unwrap_err();
+        let error = client
+            .get(format!("http://127.0.0.1:{port}/"))
+            .send()
+            .await
+            .unwrap_err();
         far_side.join().unwrap();
         assert_eq!(error.classify(), Outcome::Failure(FailureKind::Protocol));
     }

@@ -39,7 +39,9 @@ impl<O: Ops, F: Future<Output = O::Return>> Future for Answer<'_, O, F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let Some(run) = this.run.as_pin_mut() else { return Poll::Ready(None) };
+        let Some(run) = this.run.as_pin_mut() else {
+            return Poll::Ready(None);
+        };
         let ran = ready!(run.poll(cx));
         drop(this.slot.take());
         Poll::Ready(this.chain.ran(ran))

@@ -1,8 +1,11 @@
 //! What a chain knows while it goes from form to form, and the forms that need no time.
 
+mod ending;
+
 use std::any::{Any, TypeId};
+use std::fmt::Display;
 use std::hash::Hash;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use resilience_policy::Fail;
@@ -20,7 +23,8 @@ use crate::event::{self, Served};
 use crate::failure::Failure;
 use crate::guard::Call;
 use crate::identity::Identity;
-use crate::ops::{End, Ops, Refuses};
+use crate::ops::{End, Ops};
+use crate::outcome::Outcome;
 use crate::private::Form;
 use crate::rejection::{Reason, Rejection};
 use crate::served::Freshness;
@@ -39,8 +43,8 @@ pub struct Chain<O: Ops> {
     rejection: Option<Rejection>,
     /// What the body gave; gone when `with` took its error.
     own: Option<O::Return>,
-    /// Why the chain began: the reason of the rejection or the class of the failure.
-    first: &'static str,
+    /// Why the chain began, once somebody asked: the reason of the rejection or the class of the failure.
+    first: Option<&'static str>,
     /// The error of the form that ran last and had one, with the form's number.
     error: Option<(usize, O::Error)>,
     /// What cut a form short that had taken the body's error.
@@ -54,15 +58,9 @@ pub struct Chain<O: Ops> {
 
 impl<O: Ops> Chain<O> {
     pub(super) fn new(call: Call, ops: O, end: End<O::Return>) -> Self {
-        let (own, rejection, first) = match end {
-            End::Rejected(rejection) => {
-                let first = rejection.reason().as_str();
-                (None, Some(rejection), first)
-            }
-            End::Failed(own) | End::Value(own) => {
-                let first = ops.judge(&own).word();
-                (Some(own), None, first)
-            }
+        let (own, rejection) = match end {
+            End::Rejected(rejection) => (None, Some(rejection)),
+            End::Failed(own) | End::Value(own) => (Some(own), None),
         };
         Self {
             ops,
@@ -70,7 +68,7 @@ impl<O: Ops> Chain<O> {
             call: Some(call),
             rejection,
             own,
-            first,
+            first: None,
             error: None,
             cut: None,
             panic: None,
@@ -85,7 +83,9 @@ impl<O: Ops> Chain<O> {
         if !self.offers_shared(form) {
             return false;
         }
-        self.slot = self.pinned().and_then(|pinned| Slot::take(&pinned.fallback, max(pinned)));
+        self.slot = self
+            .pinned()
+            .and_then(|pinned| Slot::take(&pinned.fallback, max(pinned)));
         if self.slot.is_none() {
             self.declined(&NO_SLOT);
         }
@@ -97,7 +97,9 @@ impl<O: Ops> Chain<O> {
         self.slot = None;
         self.bound = None;
         self.form = form;
-        let Some(call) = self.call.as_ref().filter(|_| self.may_answer()) else { return false };
+        let Some(call) = self.call.as_ref().filter(|_| self.may_answer()) else {
+            return false;
+        };
         let bound = Bound::of(call);
         if bound.is_over() {
             self.declined(&"no time is left");
@@ -120,6 +122,7 @@ impl<O: Ops> Chain<O> {
         if let Some(rejection) = &self.rejection {
             return Some(Failure::Rejected(rejection.clone()));
         }
+        self.first();
         if let Some(own) = self.own.take() {
             return match self.ops.into_error(own) {
                 Ok(error) => Some(Failure::Error(error)),
@@ -173,74 +176,6 @@ impl<O: Ops> Chain<O> {
             Err(panic) => {
                 self.panicked(panic);
                 None
-            }
-        }
-    }
-
-    /// The last form `value`. An operator's `fail = "closed"` is obeyed where there is an error to return instead.
-    pub fn value(mut self, form: usize, make: impl FnOnce() -> O::Value) -> O::Return {
-        self.form = form;
-        if !O::PLAIN && !self.may_answer() {
-            return self.give_up();
-        }
-        match catch_unwind(AssertUnwindSafe(make)) {
-            Ok(value) => {
-                let answer = self.ops.succeed(value);
-                self.serve(Kind::Value, answer, Freshness::Fallback)
-            }
-            Err(panic) => {
-                self.panicked(panic);
-                self.give_up()
-            }
-        }
-    }
-
-    /// The last form `refuse`: a failed call keeps its own error, a rejected one gets the error made here.
-    pub fn refuse(mut self, form: usize, make: impl FnOnce(Rejection) -> O::Error) -> O::Return
-    where
-        O: Refuses,
-    {
-        self.form = form;
-        self.end(Some(Kind::Refuse), Served::Error);
-        if let Some(rejection) = self.rejection.take() {
-            return self.ops.fail(make(rejection));
-        }
-        if let Some(own) = self.own.take() {
-            return own;
-        }
-        if let Some((_, error)) = self.error.take() {
-            return self.ops.fail(error);
-        }
-        match self.cut_short() {
-            Some(rejection) => self.ops.fail(make(rejection)),
-            None => self.go_on_unwinding(),
-        }
-    }
-
-    /// The last form `none`.
-    pub fn none(mut self, form: usize) -> O::Return
-    where
-        O: Refuses,
-    {
-        self.form = form;
-        self.end(Some(Kind::None), Served::Error);
-        self.give_up()
-    }
-
-    /// The last form was a `path`, a `with` or a `stale`, and did not answer.
-    pub fn dry(mut self) -> O::Return
-    where
-        O: Refuses,
-    {
-        let last = self.call.as_ref().and_then(Call::site).map(|site| site.spec().forms.len());
-        match self.error.take() {
-            Some((form, error)) if last == Some(form + 1) => {
-                self.end(None, Served::Error);
-                self.ops.fail(error)
-            }
-            error => {
-                self.error = error;
-                self.give_up()
             }
         }
     }
@@ -305,16 +240,33 @@ impl<O: Ops> Chain<O> {
         }
     }
 
-    fn declined(&self, why: &dyn std::fmt::Display) {
+    /// `classify` is asked again rather than have every call carry its word; while the body's answer is still here.
+    fn first(&mut self) -> &'static str {
+        let (rejection, own, ops) = (&self.rejection, &self.own, self.ops);
+        self.first.get_or_insert_with(|| match (rejection, own) {
+            (Some(rejection), _) => rejection.reason().as_str(),
+            (None, Some(own)) => ops.judge(own).word(),
+            (None, None) => Outcome::Ignored.word(),
+        })
+    }
+
+    fn declined(&mut self, why: &dyn Display) {
+        let first = self.first();
         let Some(call) = &self.call else { return };
-        let function = call.site().map_or("", |site| site.spec().function);
-        event::fallback_failed(call.pinned(), function, self.kind().as_str(), why, self.first);
+        event::fallback_failed(call.pinned(), call.function(), self.kind().as_str(), why, first);
     }
 
     fn serve(&mut self, kind: Kind, mut answer: O::Return, freshness: Freshness) -> O::Return {
         self.ops.mark(&mut answer, freshness);
-        degraded::note(self.identity, kind.as_str(), self.first);
-        self.end(Some(kind), if kind == Kind::Stale { Served::Stale } else { Served::Fallback });
+        degraded::note(self.identity, kind.as_str(), self.first());
+        self.end(
+            Some(kind),
+            if kind == Kind::Stale {
+                Served::Stale
+            } else {
+                Served::Fallback
+            },
+        );
         answer
     }
 
@@ -328,38 +280,9 @@ impl<O: Ops> Chain<O> {
         }
     }
 
-    /// No form answered and none is left: the body's own error, the rejection, and only then what is left when a `with`
-    /// had taken the former.
-    fn give_up(mut self) -> O::Return {
-        self.end(None, Served::Error);
-        if let Some(own) = self.own.take() {
-            return own;
-        }
-        if let Some(rejected) = self.rejection.take().and_then(|rejection| self.ops.reject(rejection)) {
-            return rejected;
-        }
-        if let Some((_, error)) = self.error.take() {
-            return self.ops.fail(error);
-        }
-        match self.cut_short().and_then(|rejection| self.ops.reject(rejection)) {
-            Some(rejected) => rejected,
-            None => self.go_on_unwinding(),
-        }
-    }
-
     /// A rejection for who lost the body's error to a form that was cut short.
     fn cut_short(&self) -> Option<Rejection> {
         self.cut.map(|reason| Rejection::new(self.identity, reason, None))
-    }
-
-    /// The one case without anything to return: the body's error went into a `with` that panicked, or a function
-    /// without `Result` was rejected and its `value` panicked.
-    fn go_on_unwinding(self) -> O::Return {
-        match self.panic {
-            Some(panic) => resume_unwind(panic),
-            // The macros end a chain that cannot be refused with `value` or `refuse`, which leave by the line above.
-            None => unreachable!("a chain has an error, a rejection or a panic to give"),
-        }
     }
 }
 

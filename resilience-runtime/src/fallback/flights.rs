@@ -1,7 +1,8 @@
 //! One run per key at a time; the others wait for it.
 //!
-//! An answer, an `Err` too, is for everybody who waits. A runner who leaves without one (its caller went away, its time
-//! was up, it panicked) hands its slot and the run to the one who waited longest.
+//! An answer, an `Err` too, is for everybody who waits. A runner who leaves without one (its caller went away, it
+//! panicked) hands its slot and the run to the one who waited longest; one whose time was up hands them to the one who
+//! came last.
 //!
 //! Locks are taken in the order map, flight. No code of the user runs under them: clones and drops of answers, wake-ups
 //! and drops of wakers happen outside.
@@ -36,7 +37,13 @@ struct Inside {
 
 impl Default for Inside {
     fn default() -> Self {
-        Self { running: true, slot: None, answer: None, waiting: VecDeque::new(), next: 0 }
+        Self {
+            running: true,
+            slot: None,
+            answer: None,
+            waiting: VecDeque::new(),
+            next: 0,
+        }
     }
 }
 
@@ -80,7 +87,12 @@ impl Ticket {
             (flight, Role::Runs(Some(slot)))
         };
         drop(flights);
-        Some(Self { state: Arc::clone(state), key, flight, role })
+        Some(Self {
+            state: Arc::clone(state),
+            key,
+            flight,
+            role,
+        })
     }
 
     pub(super) fn runs(&self) -> bool {
@@ -89,7 +101,9 @@ impl Ticket {
 
     /// Asks how the run goes; `waker` is told of news.
     pub(super) fn poll(&mut self, max: u32, waker: &Waker) -> Poll<News> {
-        let Role::Waits(seat) = self.role else { return Poll::Ready(News::Run) };
+        let Role::Waits(seat) = self.role else {
+            return Poll::Ready(News::Run);
+        };
         let waker = waker.clone();
         let mut inside = self.flight.lock();
         if let Some(answer) = inside.answer.clone() {
@@ -139,6 +153,18 @@ impl Ticket {
     }
 }
 
+impl Ticket {
+    /// Leaves a run that had no answer in time. Who came last has the most time left: in order of arrival, each in turn
+    /// would begin what it cannot end, and a source that hangs would be asked once per waiter.
+    pub(super) fn run_out(self) {
+        let mut inside = self.flight.lock();
+        if let Some(last) = inside.waiting.pop_back() {
+            inside.waiting.push_front(last);
+        }
+        drop(inside);
+    }
+}
+
 impl Drop for Ticket {
     fn drop(&mut self) {
         let role = std::mem::replace(&mut self.role, Role::Done);
@@ -164,7 +190,11 @@ impl Drop for Ticket {
         let next = inside.waiting.front().map(|(_, waker)| waker.clone());
         let slot = if next.is_none() { inside.slot.take() } else { None };
         drop(inside);
-        let over = if next.is_none() { remove(flights, self.key, &self.flight) } else { None };
+        let over = if next.is_none() {
+            remove(flights, self.key, &self.flight)
+        } else {
+            None
+        };
         drop((gone, slot, over));
         if let Some(waker) = next {
             waker.wake();
@@ -174,7 +204,9 @@ impl Drop for Ticket {
 
 impl fmt::Debug for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ticket").field("role", &self.role).finish_non_exhaustive()
+        f.debug_struct("Ticket")
+            .field("role", &self.role)
+            .finish_non_exhaustive()
     }
 }
 
@@ -194,7 +226,10 @@ fn remove(
     key: u128,
     flight: &Arc<Flight>,
 ) -> Option<Arc<Flight>> {
-    flights.get(&key).is_some_and(|known| Arc::ptr_eq(known, flight)).then(|| flights.remove(&key))?
+    flights
+        .get(&key)
+        .is_some_and(|known| Arc::ptr_eq(known, flight))
+        .then(|| flights.remove(&key))?
 }
 
 impl fmt::Debug for Flights {
@@ -257,7 +292,9 @@ mod tests {
         assert_eq!(state.slots_taken(), 1, "only the runner holds a slot");
         runner.finish(|| Arc::new(5_u32));
         for waiter in &mut waiters {
-            let Poll::Ready(News::Answer(answer)) = ask(waiter) else { panic!("no answer") };
+            let Poll::Ready(News::Answer(answer)) = ask(waiter) else {
+                panic!("no answer")
+            };
             assert_eq!(answer.downcast_ref(), Some(&5_u32));
         }
         assert!(is_empty(&state));
@@ -283,6 +320,20 @@ mod tests {
         assert!(second.runs());
         second.finish(|| Arc::new(1_u32));
         assert!(matches!(ask(&mut third), Poll::Ready(News::Answer(_))));
+        assert!(is_empty(&state));
+    }
+
+    #[test]
+    fn a_runner_whose_time_was_up_hands_the_run_to_who_came_last() {
+        let state = State::new();
+        let runner = join(&state).unwrap();
+        let mut second = join(&state).unwrap();
+        let mut third = join(&state).unwrap();
+        runner.run_out();
+        assert!(ask(&mut second).is_pending());
+        assert!(matches!(ask(&mut third), Poll::Ready(News::Run)));
+        third.finish(|| Arc::new(1_u32));
+        assert!(matches!(ask(&mut second), Poll::Ready(News::Answer(_))));
         assert!(is_empty(&state));
     }
 
@@ -339,6 +390,40 @@ mod tests {
         assert!(matches!(ask(&mut waiter), Poll::Ready(News::Answer(_))));
         drop(waiter);
         drop(next);
+        assert!(is_empty(&state));
+    }
+
+    /// Joins, waits its turn and, every `n`th time, leaves at one point or another.
+    async fn visit(state: Arc<State>, number: usize) -> bool {
+        let joined = std::future::poll_fn(|cx| Poll::Ready(Ticket::join(&state, 7, MAX, cx.waker()))).await;
+        let Some(mut ticket) = joined else { return false };
+        tokio::task::yield_now().await;
+        if number.is_multiple_of(7) {
+            return false;
+        }
+        match std::future::poll_fn(|cx| ticket.poll(MAX, cx.waker())).await {
+            News::Answer(answer) => answer.is::<usize>(),
+            News::Full => false,
+            News::Run => {
+                tokio::task::yield_now().await;
+                let finishes = !number.is_multiple_of(3);
+                if finishes {
+                    ticket.finish(|| Arc::new(number));
+                }
+                finishes
+            }
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn whoever_leaves_when_nobody_is_left_hanging() {
+        let state = State::new();
+        let mut visits = tokio::task::JoinSet::new();
+        for number in 0..5_000 {
+            visits.spawn(visit(Arc::clone(&state), number));
+        }
+        let served = visits.join_all().await.into_iter().filter(|served| *served).count();
+        assert!(served > 0);
         assert!(is_empty(&state));
     }
 }

@@ -36,7 +36,10 @@ fn mix<K: Hash + ?Sized>(twin: &mut Twin, site: Option<&'static Site>, key: &K) 
 fn digest(write: impl FnOnce(&mut Twin)) -> u128 {
     static RANDOM: LazyLock<[RandomState; 2]> = LazyLock::new(|| [RandomState::new(), RandomState::new()]);
     let [high, low] = &*RANDOM;
-    let mut twin = Twin { high: high.build_hasher(), low: low.build_hasher() };
+    let mut twin = Twin {
+        high: high.build_hasher(),
+        low: low.build_hasher(),
+    };
     write(&mut twin);
     u128::from(twin.high.finish()) << 64 | u128::from(twin.low.finish())
 }

@@ -27,21 +27,34 @@ pin_project! {
         run: Option<Run<F>>,
         // Below the run: what the fallback holds is dropped before the slot goes to the next one.
         ticket: Option<Ticket>,
+        copies: Copies<O::Return>,
     }
+}
+
+/// What an answer that many get has to be able to do, asked for in one place: bounds on the future too would be a second
+/// error for an answer that cannot.
+struct Copies<R> {
+    share: fn(Ticket, R) -> Ran<R>,
+    copy: fn(&Shared) -> Ran<R>,
 }
 
 impl<'c, O: Ops, F> OnePer<'c, O, F> {
-    pub(super) fn new(chain: &'c mut Chain<O>, key: u128, fallback: F) -> Self {
+    pub(super) fn new(chain: &'c mut Chain<O>, key: u128, fallback: F) -> Self
+    where
+        O::Return: Clone + Send + Sync + 'static,
+    {
         let run = chain.take_bound().map(|bound| Run::new(fallback, bound));
-        Self { chain, key, run, ticket: None }
+        Self {
+            chain,
+            key,
+            run,
+            ticket: None,
+            copies: Copies { share, copy },
+        }
     }
 }
 
-impl<O, F> Future for OnePer<'_, O, F>
-where
-    O: Ops<Return: Clone + Send + Sync + 'static>,
-    F: Future<Output = O::Return>,
-{
+impl<O: Ops, F: Future<Output = O::Return>> Future for OnePer<'_, O, F> {
     type Output = Option<O::Return>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -52,12 +65,22 @@ where
         if this.ticket.is_none() {
             *this.ticket = Ticket::join(&state, *this.key, max, cx.waker());
         }
-        let news = this.ticket.as_mut().map_or(Poll::Ready(News::Full), |ticket| ticket.poll(max, cx.waker()));
+        let waited = this.ticket.as_ref().is_some_and(|ticket| !ticket.runs());
+        let news = match this.ticket {
+            Some(ticket) => ticket.poll(max, cx.waker()),
+            None => Poll::Ready(News::Full),
+        };
         let ran = match news {
-            Poll::Ready(News::Run) => ready!(run.poll(cx)),
+            Poll::Ready(News::Run) => match run.is_over().filter(|_| waited) {
+                None => ready!(run.poll(cx)),
+                Some(reason) => {
+                    run.stop();
+                    Ran::Late(reason)
+                }
+            },
             Poll::Ready(News::Answer(shared)) => {
                 run.stop();
-                copy(&shared)
+                (this.copies.copy)(&shared)
             }
             Poll::Ready(News::Full) => {
                 run.stop();
@@ -72,7 +95,11 @@ where
             }
         };
         Poll::Ready(this.chain.ran(match (this.ticket.take(), ran) {
-            (Some(ticket), Ran::Answered(answer)) if ticket.runs() => share(ticket, answer),
+            (Some(ticket), Ran::Answered(answer)) if ticket.runs() => (this.copies.share)(ticket, answer),
+            (Some(ticket), Ran::Late(reason)) if ticket.runs() => {
+                ticket.run_out();
+                Ran::Late(reason)
+            }
             // Dropped here, a ticket without an answer makes the next one run.
             (_, ran) => ran,
         }))

@@ -3,10 +3,11 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
+use tokio::task::unconstrained;
 use tokio::time::Sleep;
 
 use crate::clock;
@@ -25,8 +26,14 @@ impl Bound {
     pub(super) fn of(call: &Call) -> Self {
         let own = clock::now().saturating_add(clock::nanos(call.pinned().settings.fallback.timeout));
         match call.deadline_within() {
-            Some(at) if at < own => Self { at, reason: Reason::DeadlineExceeded },
-            _ => Self { at: own, reason: Reason::TimedOut },
+            Some(at) if at < own => Self {
+                at,
+                reason: Reason::DeadlineExceeded,
+            },
+            _ => Self {
+                at: own,
+                reason: Reason::TimedOut,
+            },
         }
     }
 
@@ -57,7 +64,11 @@ pin_project! {
 
 impl<F> Run<F> {
     pub(super) fn new(fallback: F, bound: Bound) -> Self {
-        Self { fallback: Some(fallback), timer: None, bound }
+        Self {
+            fallback: Some(fallback),
+            timer: None,
+            bound,
+        }
     }
 
     /// Whether the bound has come.
@@ -70,7 +81,16 @@ impl<F> Run<F> {
             this.timer.set(Some(clock::sleep_until(this.bound.at)));
         }
         let reason = this.bound.reason;
-        this.timer.as_pin_mut().map_or(Poll::Pending, |timer| timer.poll(cx).map(|()| reason))
+        let Some(timer) = this.timer.as_pin_mut() else {
+            return Poll::Pending;
+        };
+        // A fallback that used up the task's budget must not keep its own bound from being seen.
+        pin!(unconstrained(timer)).poll(cx).map(|()| reason)
+    }
+
+    /// Whether there is no time left to begin.
+    pub(super) fn is_over(&self) -> Option<Reason> {
+        self.bound.is_over().then_some(self.bound.reason)
     }
 
     /// Drops the fallback and what it holds.
@@ -82,7 +102,9 @@ impl<F> Run<F> {
 impl<F: Future> Run<F> {
     /// The fallback goes first: one that ends exactly when its time is up has answered. It is gone when this is ready.
     pub(super) fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ran<F::Output>> {
-        let Some(fallback) = self.as_mut().project().fallback.as_pin_mut() else { return Poll::Pending };
+        let Some(fallback) = self.as_mut().project().fallback.as_pin_mut() else {
+            return Poll::Pending;
+        };
         let ran = match catch_unwind(AssertUnwindSafe(|| fallback.poll(cx))) {
             Ok(Poll::Ready(answer)) => Ran::Answered(answer),
             Ok(Poll::Pending) => match self.as_mut().poll_late(cx) {

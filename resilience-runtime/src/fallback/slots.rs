@@ -8,6 +8,7 @@ use super::State;
 #[derive(Debug, Default)]
 pub(super) struct Slots(AtomicU32);
 
+#[cfg(test)]
 impl Slots {
     pub(super) fn taken(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
@@ -22,7 +23,11 @@ impl Slot {
     /// `None` when `max` are taken. A limit that was lowered drains.
     pub(super) fn take(state: &Arc<State>, max: u32) -> Option<Self> {
         let more = |taken: u32| (taken < max).then_some(taken + 1);
-        state.slots.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more).ok()?;
+        state
+            .slots
+            .0
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, more)
+            .ok()?;
         Some(Self(Arc::clone(state)))
     }
 }

@@ -73,7 +73,9 @@ impl Cache {
 
 impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cache").field("entries", &self.lock().by_key.len()).finish()
+        f.debug_struct("Cache")
+            .field("entries", &self.lock().by_key.len())
+            .finish()
     }
 }
 
@@ -85,7 +87,8 @@ impl Entries {
         let replaced = self.by_key.insert(key, Entry { at: now, number, value });
         if self.by_age.len() > 2 * self.by_key.len() + SLACK {
             let by_key = &self.by_key;
-            self.by_age.retain(|(key, number)| by_key.get(key).is_some_and(|entry| entry.number == *number));
+            self.by_age
+                .retain(|(key, number)| by_key.get(key).is_some_and(|entry| entry.number == *number));
         }
         replaced
     }
@@ -120,7 +123,10 @@ mod tests {
 
     fn got(cache: &Cache, number: u64, now: u64) -> Option<(u64, u64)> {
         let (value, age) = cache.get(key(number), now, LIMITS.age)?;
-        Some((*value.downcast_ref::<u64>().unwrap(), u64::try_from(age.as_nanos()).unwrap()))
+        Some((
+            *value.downcast_ref::<u64>().unwrap(),
+            u64::try_from(age.as_nanos()).unwrap(),
+        ))
     }
 
     fn put(cache: &Cache, number: u64, now: u64, value: u64) {
@@ -171,7 +177,15 @@ mod tests {
     fn a_lowered_limit_is_obeyed_at_the_next_answer() {
         let cache = Cache::default();
         for number in 0..100 {
-            cache.put(key(number), 0, Arc::new(number), Limits { entries: 1_000, ..LIMITS });
+            cache.put(
+                key(number),
+                0,
+                Arc::new(number),
+                Limits {
+                    entries: 1_000,
+                    ..LIMITS
+                },
+            );
         }
         put(&cache, 100, 0, 100);
         assert_eq!(cache.lock().by_key.len(), 3);

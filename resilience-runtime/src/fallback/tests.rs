@@ -99,11 +99,15 @@ impl World {
     }
 
     async fn failed(&self, site: &'static Site, error: &'static str) -> Chain<ResultOps<u32, Error>> {
-        fall(self.call(site).await, ops::<Answer, _>(), End::Failed(Err(Error::Down(error))))
+        fall(
+            self.call(site).await,
+            ops::<Answer, _, _>(),
+            End::Failed(Err(Error::Down(error))),
+        )
     }
 
     async fn rejected(&self, site: &'static Site) -> Chain<ResultOps<u32, Error>> {
-        fall(self.call(site).await, ops::<Answer, _>(), End::Rejected(open()))
+        fall(self.call(site).await, ops::<Answer, _, _>(), End::Rejected(open()))
     }
 
     async fn used(&self, kind: &str) -> u64 {
@@ -142,7 +146,10 @@ async fn a_path_answers_and_says_so() {
     .await;
     assert_eq!(answer, Some(Ok(7)));
     assert_eq!((world.used("path").await, world.state().await.slots_taken()), (1, 0));
-    let seen: Vec<_> = degraded.iter().map(|d| (d.dependency(), d.label(), d.kind(), d.reason())).collect();
+    let seen: Vec<_> = degraded
+        .iter()
+        .map(|d| (d.dependency(), d.label(), d.kind(), d.reason()))
+        .collect();
     assert_eq!(seen, [("recs", Some("recommendations"), "path", "open")]);
 }
 
@@ -161,11 +168,19 @@ async fn an_error_before_the_last_form_goes_on_and_a_dry_chain_gives_the_bodys_o
     let world = World::open();
     let site = site!(PATH, Form::Stale);
     for rejected in [false, true] {
-        let mut chain = if rejected { world.rejected(site).await } else { world.failed(site, "body").await };
+        let mut chain = if rejected {
+            world.rejected(site).await
+        } else {
+            world.failed(site, "body").await
+        };
         assert!(chain.offers(0));
         assert_eq!(chain.answer(async { Err(Error::Down("path")) }).await, None);
         assert_eq!(chain.stale(1, stale_key(site, "nobody")), None);
-        let expected = if rejected { Error::Refused(Reason::Open) } else { Error::Down("body") };
+        let expected = if rejected {
+            Error::Refused(Reason::Open)
+        } else {
+            Error::Down("body")
+        };
         assert_eq!(chain.dry(), Err(expected));
     }
 }
@@ -187,9 +202,17 @@ async fn refuse_makes_the_error_of_a_rejected_call_and_leaves_a_failed_one_alone
         assert_eq!(rejection.retry_after(), Some(Duration::from_secs(9)));
         Error::Down("busy")
     };
-    let rejected = fall(world.call(site).await, ops_refusing::<Answer, _>(), End::Rejected(open()));
+    let rejected = fall(
+        world.call(site).await,
+        ops_refusing::<Answer, _>(),
+        End::Rejected(open()),
+    );
     assert_eq!(rejected.refuse(0, busy), Err(Error::Down("busy")));
-    let failed = fall(world.call(site).await, ops_refusing::<Answer, _>(), End::Failed(Err(Error::Down("body"))));
+    let failed = fall(
+        world.call(site).await,
+        ops_refusing::<Answer, _>(),
+        End::Failed(Err(Error::Down("body"))),
+    );
     assert_eq!(failed.refuse(0, busy), Err(Error::Down("body")));
 }
 
@@ -219,7 +242,10 @@ async fn a_second_with_gets_the_error_of_the_first() {
     assert!(chain.failure().is_some());
     assert_eq!(chain.answer(async { Err(Error::Down("first")) }).await, None);
     assert!(chain.offers(1));
-    assert_eq!(chain.failure().and_then(Failure::into_error), Some(Error::Down("first")));
+    assert_eq!(
+        chain.failure().and_then(Failure::into_error),
+        Some(Error::Down("first"))
+    );
     assert_eq!(chain.answer(async { Err(Error::Down("second")) }).await, None);
     assert_eq!(chain.none(2), Err(Error::Down("second")));
 }
@@ -255,7 +281,11 @@ async fn an_error_lost_in_a_with_that_panicked_goes_on_unwinding() {
 async fn a_success_that_classify_judged_failed_makes_with_decline() {
     let world = World::open();
     let judged = pick::<Answer>().ops(|_| Outcome::Failure(FailureKind::Other));
-    let mut chain = fall(world.call(site!(WITH, Form::None(""))).await, judged, End::Failed(Ok(3)));
+    let mut chain = fall(
+        world.call(site!(WITH, Form::None(""))).await,
+        judged,
+        End::Failed(Ok(3)),
+    );
     assert!(chain.offers(0));
     assert!(chain.failure().is_none());
     assert_eq!(world.state().await.slots_taken(), 0);
@@ -333,8 +363,14 @@ async fn a_fallback_that_is_dropped_gives_its_slot_back() {
 async fn a_value_that_panics_leaves_the_bodys_error() {
     let world = World::open();
     let site = site!(Form::Value);
-    assert_eq!(world.failed(site, "body").await.value(0, || panic!("no value")), Err(Error::Down("body")));
-    assert_eq!(world.rejected(site).await.value(0, || panic!("no value")), Err(Error::Refused(Reason::Open)));
+    assert_eq!(
+        world.failed(site, "body").await.value(0, || panic!("no value")),
+        Err(Error::Down("body"))
+    );
+    assert_eq!(
+        world.rejected(site).await.value(0, || panic!("no value")),
+        Err(Error::Refused(Reason::Open))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -342,11 +378,14 @@ async fn an_operators_closed_skips_every_form_that_answers() {
     let world = World::closed();
     let site = site!(PATH, Form::Stale, Form::Value);
     let key = stale_key(site, "a");
-    keep(&world.call(site).await, ops::<Answer, _>(), key, &Ok(1));
+    keep(&world.call(site).await, ops::<Answer, _, _>(), key, &Ok(1));
     let mut chain = world.rejected(site).await;
     assert!(!chain.offers(0) && !chain.offers_shared(0));
     assert_eq!(chain.stale(1, key), None);
-    assert_eq!(chain.value(2, || unreachable!("it must not be made")), Err(Error::Refused(Reason::Open)));
+    assert_eq!(
+        chain.value(2, || unreachable!("it must not be made")),
+        Err(Error::Refused(Reason::Open))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -355,8 +394,13 @@ async fn the_last_good_answer_is_served_for_its_key_until_max_stale() {
     let site = site!(Form::Stale, Form::None(""));
     let (mine, other) = (stale_key(site, &("tenant", 1)), stale_key(site, &("tenant", 2)));
     let call = world.call(site).await;
-    keep(&call, ops::<Answer, _>(), mine, &Ok(7));
-    keep(&call, ops::<Answer, _>(), mine, &Err(Error::Down("no answer is not a good one")));
+    keep(&call, ops::<Answer, _, _>(), mine, &Ok(7));
+    keep(
+        &call,
+        ops::<Answer, _, _>(),
+        mine,
+        &Err(Error::Down("no answer is not a good one")),
+    );
     keep(&call, pick::<Answer>().ops(|_| Outcome::Business), mine, &Ok(404));
     tokio::time::advance(Duration::from_secs(60)).await;
     assert_eq!(world.rejected(site).await.stale(0, other), None);
@@ -370,9 +414,14 @@ async fn the_last_good_answer_is_served_for_its_key_until_max_stale() {
 async fn another_type_or_function_never_gets_a_stale_answer() {
     let world = World::open();
     let (site, elsewhere) = (site!(Form::Stale), site!(Form::Stale));
-    keep(&world.call(site).await, ops::<Answer, _>(), stale_key(site, "a"), &Ok(7));
+    keep(
+        &world.call(site).await,
+        ops::<Answer, _, _>(),
+        stale_key(site, "a"),
+        &Ok(7),
+    );
     assert_eq!(world.rejected(site).await.stale(0, stale_key(elsewhere, "a")), None);
-    let text = ops::<Result<String, Error>, _>();
+    let text = ops::<Result<String, Error>, _, _>();
     let mut chain = fall(world.call(site).await, text, End::Rejected(open()));
     assert_eq!(chain.stale(0, stale_key(site, "a")), None);
 }
@@ -382,16 +431,25 @@ async fn served_answers_are_marked_whatever_they_say() {
     type Marked = Result<Served<u32>, Error>;
     let world = World::open();
     let site = site!(Form::Stale, PATH, Form::Value);
-    let ops = ops::<Marked, _>().marking(served::<Marked>().mark());
+    let ops = ops::<Marked, _, _>().marking(served::<Marked>().mark());
     let key = stale_key(site, "a");
     keep(&world.call(site).await, ops, key, &Ok(Served::fresh(7)));
     tokio::time::advance(Duration::from_secs(3)).await;
     let mut chain = fall(world.call(site).await, ops, End::Rejected(open()));
     let age = Duration::from_secs(3);
-    assert_eq!(chain.stale(0, key), Some(Ok(Served { value: 7, freshness: Freshness::Stale { age } })));
+    assert_eq!(
+        chain.stale(0, key),
+        Some(Ok(Served {
+            value: 7,
+            freshness: Freshness::Stale { age }
+        }))
+    );
     let mut chain = fall(world.call(site).await, ops, End::Rejected(open()));
     assert!(chain.offers(1));
-    let lesser = Served { value: 8, freshness: Freshness::Fallback };
+    let lesser = Served {
+        value: 8,
+        freshness: Freshness::Fallback,
+    };
     assert_eq!(chain.answer(async { Ok(Served::fresh(8)) }).await, Some(Ok(lesser)));
     let chain = fall(world.call(site).await, ops, End::Rejected(open()));
     assert_eq!(chain.value(2, || Served::fresh(8)), Ok(lesser));
@@ -446,7 +504,10 @@ async fn an_error_of_the_run_is_everybodys() {
     let runs = first.one_per("key", after(10, Err(Error::Down("path"))));
     let waits = second.one_per("key", async { unreachable!("it must not run") });
     assert_eq!(tokio::join!(runs, waits), (None, None));
-    assert_eq!((first.dry(), second.dry()), (Err(Error::Down("path")), Err(Error::Down("path"))));
+    assert_eq!(
+        (first.dry(), second.dry()),
+        (Err(Error::Down("path")), Err(Error::Down("path")))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -485,6 +546,53 @@ async fn a_waiters_time_runs_from_when_it_began_to_wait() {
     assert_eq!((gone, late), (None, None));
     assert_eq!(begun.elapsed(), Duration::from_millis(200));
     assert_eq!(world.state().await.slots_taken(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_hangs_is_not_asked_by_those_who_have_no_time_left() {
+    let world = World::open();
+    let site = site!(PATH);
+    let runs = Arc::new(AtomicU32::new(0));
+    let mut readers = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let (runs, mut chain) = (Arc::clone(&runs), world.rejected(site).await);
+        readers.spawn(async move {
+            assert!(chain.offers_shared(0));
+            let run = async move {
+                runs.fetch_add(1, Ordering::Relaxed);
+                pending().await
+            };
+            chain.one_per("key", run).await
+        });
+    }
+    let begun = tokio::time::Instant::now();
+    assert!(readers.join_all().await.iter().all(Option::is_none));
+    assert_eq!(begun.elapsed(), Duration::from_millis(200));
+    assert_eq!(
+        (runs.load(Ordering::Relaxed), world.state().await.slots_taken()),
+        (1, 0)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_panics_is_begun_anew_by_the_next_one() {
+    let world = World::open();
+    let site = site!(PATH);
+    let (mut first, mut second) = (world.rejected(site).await, world.rejected(site).await);
+    assert!(first.offers_shared(0) && second.offers_shared(0));
+    let runs = first.one_per("key", async { panic!("popular is broken") });
+    let waits = second.one_per("key", after(10, Ok(2)));
+    assert_eq!(tokio::join!(runs, waits), (None, Some(Ok(2))));
+    assert_eq!(first.dry(), Err(Error::Refused(Reason::Open)));
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "no value")]
+async fn a_value_that_panics_without_result_or_error_goes_on_unwinding() {
+    let world = World::open();
+    let plain: PlainOps<u32> = pick::<u32>().ops(|_| Outcome::Success);
+    let chain = fall(world.call(site!(Form::Value)).await, plain, End::Rejected(open()));
+    let _ = chain.value(0, || panic!("no value"));
 }
 
 #[tokio::test(start_paused = true)]

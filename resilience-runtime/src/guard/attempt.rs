@@ -7,7 +7,9 @@ use std::task::{Context, Poll, ready};
 
 use tokio::time::Sleep;
 
-use super::{Admitted, Call, Entered, Finish, Running};
+use super::Calling;
+use super::enter::{Admitted, Entered, Plainly};
+use super::settle::Finish;
 use crate::clock::{self, NEVER};
 use crate::layer::bulkhead::Ticket;
 use crate::ops::{End, Ops, Turn};
@@ -15,14 +17,12 @@ use crate::outcome::Outcome;
 use crate::rejection::Reason;
 
 pin_project_lite::pin_project! {
-    /// The future of [`Call::attempt`].
-    #[must_use = "futures do nothing unless polled"]
-    pub struct Attempt<'c, O, B> {
-        call: &'c mut Call,
+    /// An attempt without the call that it is part of.
+    #[project = CoreProject]
+    pub struct Core<O, B> {
         ops: O,
         stage: Stage,
         ticket: Option<Ticket>,
-        running: Option<Running>,
         // One timer serves waiting, pausing and running; `None` until somebody has to wait.
         #[pin]
         timer: Option<Sleep>,
@@ -30,25 +30,12 @@ pin_project_lite::pin_project! {
         #[pin]
         body: Option<B>,
     }
-
-    impl<O, B> PinnedDrop for Attempt<'_, O, B> {
-        fn drop(this: Pin<&mut Self>) {
-            let mut this = this.project();
-            // The body goes first: what it holds is given back before its slot is.
-            this.body.set(None);
-            if let Some(ticket) = this.ticket.take() {
-                this.call.leave(ticket);
-            }
-            if let Some(running) = this.running.take() {
-                this.call.abandon(running);
-            }
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Enter,
+    EnterClosely,
     Wait { end: u64, reason: Reason },
     Pause,
     Admit,
@@ -57,23 +44,56 @@ enum Stage {
     Ended,
 }
 
-impl<'c, O: Ops, B: Future<Output = O::Return>> Attempt<'c, O, B> {
-    pub(super) fn new(call: &'c mut Call, ops: O, body: B) -> Self {
+impl<O, B> Core<O, B> {
+    #[inline]
+    pub(super) fn fresh(ops: O, body: B) -> Self {
+        Self { ops, stage: Stage::Enter, ticket: None, timer: None, body: Some(body) }
+    }
+
+    /// The next attempt of a call that may have begun.
+    #[inline]
+    fn of(call: &Calling<'_>, ops: O, body: B) -> Self {
         let stage = if call.entered { Stage::Pause } else { Stage::Enter };
-        Self { call, ops, stage, ticket: None, running: None, timer: None, body: Some(body) }
+        Self { stage, ..Self::fresh(ops, body) }
+    }
+
+    /// What a drop in the middle has to give back. The body goes first: what it holds is given back before its slot.
+    #[inline]
+    pub(super) fn give_back(self: Pin<&mut Self>, call: &mut Calling<'_>) {
+        let mut this = self.project();
+        if let Stage::Ended = *this.stage {
+            return;
+        }
+        this.body.set(None);
+        if let Some(ticket) = this.ticket.take() {
+            call.leave(ticket);
+        }
+        if let Some(running) = call.running.take() {
+            call.abandon(running);
+        }
     }
 }
 
-impl<O: Ops, B: Future<Output = O::Return>> Future for Attempt<'_, O, B> {
-    type Output = Turn<O::Return>;
-
+impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
     /// THE order of the layers, from outside in: mode and deadline, bulkhead, retry (its pause), hold,
     /// breaker, chaos, timeout, body. The fallback is outside: it takes what this gives.
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    #[inline]
+    pub(super) fn poll(self: Pin<&mut Self>, call: &mut Calling<'_>, cx: &mut Context<'_>) -> Poll<Turn<O::Return>> {
         let mut this = self.project();
         loop {
             match *this.stage {
-                Stage::Enter => match this.call.enter() {
+                // The short way of a call with nothing unusual about it: bulkhead, hold, breaker in one piece.
+                Stage::Enter => match call.enter_plainly() {
+                    Plainly::Run => return run(this, call, cx),
+                    Plainly::Open(retry_after) => {
+                        *this.stage = Stage::Ended;
+                        let rejection = call.reject(Reason::Open, Some(retry_after));
+                        return Poll::Ready(Turn::End(End::Rejected(rejection)));
+                    }
+                    Plainly::LookCloser => *this.stage = Stage::EnterClosely,
+                    Plainly::Entered => *this.stage = Stage::Admit,
+                },
+                Stage::EnterClosely => match call.enter() {
                     Entered::Go => *this.stage = Stage::Admit,
                     Entered::Wait { ticket, end, reason } => {
                         *this.ticket = Some(ticket);
@@ -85,45 +105,39 @@ impl<O: Ops, B: Future<Output = O::Return>> Future for Attempt<'_, O, B> {
                     }
                 },
                 Stage::Wait { end, reason } => {
-                    if let (Some(ticket), Some((bulkhead, _))) = (&*this.ticket, this.call.pinned.bulkhead())
+                    if let (Some(ticket), Some(bulkhead)) = (&*this.ticket, call.entry.bulkhead(call.traits))
                         && let Poll::Ready(slot) = bulkhead.poll_wait(ticket, cx.waker())
                     {
                         // The place in the line ended with the grant.
                         *this.ticket = None;
-                        this.call.slot = Some(slot);
+                        call.slot = Some(slot);
                         this.timer.set(None);
                         *this.stage = Stage::Admit;
                         continue;
                     }
                     ready!(reached(this.timer.as_mut(), end, cx));
                     if let Some(ticket) = this.ticket.take() {
-                        this.call.leave(ticket);
+                        call.leave(ticket);
                     }
                     *this.stage = Stage::Ended;
-                    return Poll::Ready(Turn::End(End::Rejected(this.call.waited_too_long(reason))));
+                    return Poll::Ready(Turn::End(End::Rejected(call.waited_too_long(reason))));
                 }
                 Stage::Pause => {
-                    if this.call.pause_until != 0 {
-                        ready!(reached(this.timer.as_mut(), this.call.pause_until, cx));
+                    if call.pause_until != 0 {
+                        ready!(reached(this.timer.as_mut(), call.pause_until, cx));
                         this.timer.set(None);
                     }
                     *this.stage = Stage::Admit;
                 }
-                Stage::Admit => match this.call.admit() {
-                    Admitted::Run(running) => {
-                        *this.running = Some(running);
-                        *this.stage = Stage::Run;
-                    }
-                    Admitted::Delayed(running, until) => {
-                        *this.running = Some(running);
-                        *this.stage = Stage::Delay { until };
-                    }
-                    Admitted::Failed(running) => {
+                Stage::Admit => match call.admit() {
+                    Admitted::Run => return run(this, call, cx),
+                    Admitted::Delayed(until) => *this.stage = Stage::Delay { until },
+                    Admitted::Failed => {
                         *this.stage = Stage::Ended;
-                        if this.call.settle(running, Finish::Chaos) {
+                        if call.settle(Finish::Chaos) {
                             return Poll::Ready(Turn::Again);
                         }
-                        return Poll::Ready(Turn::End(End::Rejected(this.call.cut(Reason::Isolated))));
+                        return Poll::Ready(Turn::End(End::Rejected(call.cut(Reason::Isolated))));
                     }
                     Admitted::Rejected(rejection) => {
                         *this.stage = Stage::Ended;
@@ -131,66 +145,74 @@ impl<O: Ops, B: Future<Output = O::Return>> Future for Attempt<'_, O, B> {
                     }
                 },
                 Stage::Delay { until } => {
-                    let Some(running) = this.running.as_mut() else { return Poll::Pending };
-                    this.call.bound(running);
-                    let (at, limit) = (until.min(running.limit), running.limit);
-                    ready!(reached(this.timer.as_mut(), at, cx));
+                    let limit = call.limit();
+                    ready!(reached(this.timer.as_mut(), until.min(limit), cx));
                     this.timer.set(None);
                     if limit <= until {
-                        this.body.set(None);
-                        return Poll::Ready(cut(this.call, this.running, this.stage));
+                        return Poll::Ready(cut(this, call));
                     }
                     *this.stage = Stage::Run;
                 }
-                Stage::Run => {
-                    let Some(body) = this.body.as_mut().as_pin_mut() else { return Poll::Pending };
-                    let ops = *this.ops;
-                    // A panic in the body, or in what judges its answer, settles on its way up.
-                    let mut fuse = Fuse { call: &mut *this.call, running: &mut *this.running, lit: true };
-                    let polled = body.poll(cx).map(|answer| (ops.judge(&answer), answer));
-                    fuse.lit = false;
-                    drop(fuse);
-                    match polled {
-                        Poll::Ready((outcome, answer)) => {
-                            *this.stage = Stage::Ended;
-                            this.body.set(None);
-                            let Some(running) = this.running.take() else { return Poll::Pending };
-                            if this.call.settle(running, Finish::Judged(outcome)) {
-                                return Poll::Ready(Turn::Again);
-                            }
-                            return Poll::Ready(Turn::End(match outcome {
-                                Outcome::Success | Outcome::Business => End::Value(answer),
-                                _ => End::Failed(answer),
-                            }));
-                        }
-                        Poll::Pending => {
-                            let Some(running) = this.running.as_mut() else { return Poll::Pending };
-                            this.call.bound(running);
-                            ready!(reached(this.timer.as_mut(), running.limit, cx));
-                            this.body.set(None);
-                            return Poll::Ready(cut(this.call, this.running, this.stage));
-                        }
-                    }
-                }
+                Stage::Run => return run(this, call, cx),
                 Stage::Ended => return Poll::Pending,
             }
         }
     }
 }
 
-/// The attempt's time is up; its body is gone.
-fn cut<R>(call: &mut Call, running: &mut Option<Running>, stage: &mut Stage) -> Turn<R> {
-    *stage = Stage::Ended;
-    let reason = running.as_ref().map_or(Reason::TimedOut, |running| running.reason);
-    if let Some(running) = running.take()
-        && call.settle(running, Finish::TimedOut(reason))
-    {
+/// Polls the body of an admitted attempt, settles what ended, and waits for what did not.
+#[inline]
+fn run<O: Ops, B: Future<Output = O::Return>>(
+    mut this: CoreProject<'_, O, B>,
+    call: &mut Calling<'_>,
+    cx: &mut Context<'_>,
+) -> Poll<Turn<O::Return>> {
+    let ops = *this.ops;
+    let Some(body) = this.body.as_mut().as_pin_mut() else { return Poll::Pending };
+    // A panic in the body, or in what judges its answer, settles on its way up.
+    let mut fuse = Fuse { call: &mut *call, lit: true };
+    let polled = body.poll(cx).map(|answer| (ops.judge(&answer), answer));
+    fuse.lit = false;
+    drop(fuse);
+    match polled {
+        Poll::Ready((outcome @ (Outcome::Success | Outcome::Business), answer)) if call.is_short() => {
+            *this.stage = Stage::Ended;
+            call.settle_good(outcome);
+            Poll::Ready(Turn::End(End::Value(answer)))
+        }
+        Poll::Ready((outcome, answer)) => {
+            *this.stage = Stage::Ended;
+            if call.settle(Finish::Judged(outcome)) {
+                return Poll::Ready(Turn::Again);
+            }
+            Poll::Ready(Turn::End(match outcome {
+                Outcome::Success | Outcome::Business => End::Value(answer),
+                _ => End::Failed(answer),
+            }))
+        }
+        Poll::Pending => {
+            *this.stage = Stage::Run;
+            call.pends();
+            ready!(reached(this.timer.as_mut(), call.limit(), cx));
+            Poll::Ready(cut(this, call))
+        }
+    }
+}
+
+/// The attempt's time is up: its body goes, and then it is settled.
+#[inline(never)]
+fn cut<O: Ops, B>(mut this: CoreProject<'_, O, B>, call: &mut Calling<'_>) -> Turn<O::Return> {
+    this.body.set(None);
+    *this.stage = Stage::Ended;
+    let reason = call.running.as_ref().map_or(Reason::TimedOut, |running| running.reason);
+    if call.settle(Finish::TimedOut(reason)) {
         return Turn::Again;
     }
     Turn::End(End::Rejected(call.cut(reason)))
 }
 
 /// Whether `at` is reached; else the task is woken when it is. Arms the timer at the first look.
+#[inline(never)]
 fn reached(mut timer: Pin<&mut Option<Sleep>>, at: u64, cx: &mut Context<'_>) -> Poll<()> {
     if timer.is_none() {
         if at == NEVER {
@@ -219,56 +241,104 @@ fn no_timers() {
     });
 }
 
-/// Settles the attempt if it is dropped while lit: while the body is being polled.
-struct Fuse<'f> {
-    call: &'f mut Call,
-    running: &'f mut Option<Running>,
+/// Holds the call while its body is polled: dropped while lit, a panic is on its way up.
+struct Fuse<'f, 'e> {
+    call: &'f mut Calling<'e>,
     lit: bool,
 }
 
-impl Drop for Fuse<'_> {
+impl Drop for Fuse<'_, '_> {
+    #[inline]
     fn drop(&mut self) {
-        if self.lit
-            && let Some(running) = self.running.take()
-        {
-            self.call.settle(running, Finish::Panicked);
+        if self.lit {
+            self.call.settle(Finish::Panicked);
         }
     }
 }
 
 pin_project_lite::pin_project! {
-    /// The future of [`Call::only`].
+    /// The future of [`Calling::attempt`].
     #[must_use = "futures do nothing unless polled"]
-    pub struct Only<'c, O, B> {
+    pub struct Attempt<'c, 'e, O, B> {
+        call: &'c mut Calling<'e>,
         #[pin]
-        attempt: Attempt<'c, O, B>,
+        core: Core<O, B>,
     }
-}
 
-impl<'c, O, B> Only<'c, O, B> {
-    pub(super) fn new(attempt: Attempt<'c, O, B>) -> Self {
-        Self { attempt }
-    }
-}
-
-impl<O: Ops, B: Future<Output = O::Return>> Future for Only<'_, O, B> {
-    type Output = End<O::Return>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match ready!(self.project().attempt.poll(cx)) {
-            Turn::End(end) => Poll::Ready(end),
-            Turn::Again => unreachable!("a call without the retry layer has one attempt"),
+    impl<O, B> PinnedDrop for Attempt<'_, '_, O, B> {
+        #[inline]
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            this.core.give_back(this.call);
         }
     }
 }
 
-impl<O, B> fmt::Debug for Attempt<'_, O, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Attempt").field("stage", &self.stage).finish_non_exhaustive()
+impl<'c, 'e, O, B> Attempt<'c, 'e, O, B> {
+    #[inline]
+    pub(super) fn new(call: &'c mut Calling<'e>, ops: O, body: B) -> Self {
+        let core = Core::of(call, ops, body);
+        Self { call, core }
     }
 }
 
-impl<O, B> fmt::Debug for Only<'_, O, B> {
+impl<O: Ops, B: Future<Output = O::Return>> Future for Attempt<'_, '_, O, B> {
+    type Output = Turn<O::Return>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        this.core.poll(this.call, cx)
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// The future of [`Calling::only`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct Only<'c, 'e, O, B> {
+        #[pin]
+        attempt: Attempt<'c, 'e, O, B>,
+    }
+}
+
+impl<'c, 'e, O, B> Only<'c, 'e, O, B> {
+    #[inline]
+    pub(super) fn new(attempt: Attempt<'c, 'e, O, B>) -> Self {
+        Self { attempt }
+    }
+}
+
+impl<O: Ops, B: Future<Output = O::Return>> Future for Only<'_, '_, O, B> {
+    type Output = End<O::Return>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.project().attempt.poll(cx).map(last)
+    }
+}
+
+/// The end of a call that has one attempt.
+#[inline]
+pub(super) fn last<R>(turn: Turn<R>) -> End<R> {
+    match turn {
+        Turn::End(end) => end,
+        Turn::Again => unreachable!("a call without the retry layer has one attempt"),
+    }
+}
+
+impl<O, B> fmt::Debug for Core<O, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core").field("stage", &self.stage).finish_non_exhaustive()
+    }
+}
+
+impl<O, B> fmt::Debug for Attempt<'_, '_, O, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core.fmt(f)
+    }
+}
+
+impl<O, B> fmt::Debug for Only<'_, '_, O, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.attempt.fmt(f)
     }

@@ -1,17 +1,22 @@
 //! The guard without macros.
 
+use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use super::{Call, EVERY_LAYER};
+use super::attempt::{Core, last};
+use super::{Calling, EVERY_LAYER};
 use crate::dependency::Entry;
 use crate::event::Served;
 use crate::failure::Failure;
-use crate::ops::{End, Turn, ops_refusing};
-use crate::outcome::Classify;
+use crate::ops::{End, Ops, Turn};
+use crate::outcome::{Classify, Outcome};
 use crate::private::LAYER_RETRY;
+use crate::rejection::Rejection;
+use crate::served::Freshness;
 
 /// The guard of one dependency, with every layer whose table or key its policy has.
 ///
@@ -57,12 +62,11 @@ impl Guard {
         Fut: Future<Output = Result<T, E>>,
         E: Classify,
     {
-        let mut call = Call::of(&self.entry, EVERY_LAYER);
-        let ops = ops_refusing::<Result<T, E>, _>();
+        let mut call = Calling::of(&self.entry, EVERY_LAYER);
         loop {
-            match call.attempt(ops, Lazy::Make { make: Some(&mut body) }).await {
+            match call.attempt(ByError(PhantomData), Lazy::Make { make: Some(&mut body) }).await {
                 Turn::Again => {}
-                Turn::End(end) => return finish(call, end),
+                Turn::End(end) => return finish(&mut call, end),
             }
         }
     }
@@ -76,29 +80,128 @@ impl Guard {
     /// # Cancel safety
     ///
     /// As [`call`](Self::call).
-    pub async fn call_once<Fut, T, E>(&self, body: Fut) -> Result<T, Failure<E>>
+    #[inline]
+    pub fn call_once<Fut, T, E>(&self, body: Fut) -> CallOnce<'_, Fut, T, E>
     where
         Fut: Future<Output = Result<T, E>>,
         E: Classify,
     {
-        let mut call = Call::of(&self.entry, EVERY_LAYER & !LAYER_RETRY);
-        let end = call.only(ops_refusing::<Result<T, E>, _>(), body).await;
-        finish(call, end)
+        CallOnce { guard: self, call: None, core: Core::fresh(ByError(PhantomData), body) }
     }
 }
 
-fn finish<T, E>(call: Call, end: End<Result<T, E>>) -> Result<T, Failure<E>> {
+pin_project_lite::pin_project! {
+    /// The future of [`Guard::call_once`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct CallOnce<'g, Fut, T, E> {
+        guard: &'g Guard,
+        // The call begins when it is first polled.
+        call: Option<Calling<'g>>,
+        #[pin]
+        core: Core<ByError<T, E>, Fut>,
+    }
+
+    impl<Fut, T, E> PinnedDrop for CallOnce<'_, Fut, T, E> {
+        #[inline]
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            if let Some(call) = this.call {
+                this.core.give_back(call);
+            }
+        }
+    }
+}
+
+impl<Fut, T, E> Future for CallOnce<'_, Fut, T, E>
+where
+    Fut: Future<Output = Result<T, E>>,
+    E: Classify,
+{
+    type Output = Result<T, Failure<E>>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let call = this.call.get_or_insert_with(|| Calling::of(&this.guard.entry, EVERY_LAYER & !LAYER_RETRY));
+        let end = last(ready!(this.core.poll(call, cx)));
+        Poll::Ready(finish(call, end))
+    }
+}
+
+impl<Fut, T, E> fmt::Debug for CallOnce<'_, Fut, T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallOnce").field("dependency", &self.guard.dependency()).finish_non_exhaustive()
+    }
+}
+
+#[inline]
+fn finish<T, E>(call: &mut Calling<'_>, end: End<Result<T, E>>) -> Result<T, Failure<E>> {
     match end {
         End::Value(answer) => answer.map_err(Failure::Error),
         End::Failed(answer) => {
-            call.close(Served::Error);
+            call.close_as(Served::Error);
             answer.map_err(Failure::Error)
         }
         End::Rejected(rejection) => {
-            call.close(Served::Error);
+            call.close_as(Served::Error);
             Err(Failure::Rejected(rejection))
         }
     }
+}
+
+/// What a guard knows of its answers: the error says what it is, and a rejection stays one.
+pub(super) struct ByError<T, E>(PhantomData<fn() -> (T, E)>);
+
+impl<T, E> Clone for ByError<T, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, E> Copy for ByError<T, E> {}
+
+impl<T, E: Classify> Ops for ByError<T, E> {
+    type Return = Result<T, E>;
+    type Value = T;
+    type Error = E;
+    const PLAIN: bool = false;
+
+    #[inline]
+    fn judge(self, answer: &Result<T, E>) -> Outcome {
+        match answer {
+            Ok(_) => Outcome::Success,
+            Err(error) => error.classify(),
+        }
+    }
+
+    fn succeed(self, value: T) -> Result<T, E> {
+        Ok(value)
+    }
+
+    fn fail(self, error: E) -> Result<T, E> {
+        Err(error)
+    }
+
+    fn reject(self, _: Rejection) -> Option<Result<T, E>> {
+        None
+    }
+
+    fn into_error(self, answer: Result<T, E>) -> Result<E, Result<T, E>> {
+        match answer {
+            Ok(value) => Err(Ok(value)),
+            Err(error) => Ok(error),
+        }
+    }
+
+    fn success(answer: &Result<T, E>) -> Option<&T> {
+        answer.as_ref().ok()
+    }
+
+    fn answered(self, answer: Result<T, E>) -> Result<Result<T, E>, E> {
+        answer.map(Ok)
+    }
+
+    fn mark(self, _: &mut Result<T, E>, _: Freshness) {}
 }
 
 pin_project_lite::pin_project! {
@@ -113,6 +216,7 @@ pin_project_lite::pin_project! {
 impl<F: FnMut() -> Fut, Fut: Future> Future for Lazy<'_, F, Fut> {
     type Output = Fut::Output;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Fut::Output> {
         loop {
             let future = match self.as_mut().project() {

@@ -13,10 +13,16 @@ use state::{Machine, Permit as Inner};
 
 use crate::words::{Cause, State};
 
+// The gate, from its lowest bit on: state, two marks, period.
 const STATE: u64 = 0b11;
 const CLOSED: u64 = 0;
 const OPEN: u64 = 1;
 const HALF_OPEN: u64 = 2;
+/// Admission has to count or to sample, under the lock.
+const INTRICATE: u64 = 0b100;
+/// The window is full of good results: one more changes nothing, exactly.
+const CLEAN: u64 = 0b1000;
+const PERIOD: u32 = 4;
 
 /// Leave to make one attempt; handed back by [`Breaker::settle`], whatever happened.
 #[derive(Debug)]
@@ -36,7 +42,7 @@ impl Permit {
 /// One breaker, shared by everything that names its dependency.
 #[derive(Debug)]
 pub(crate) struct Breaker {
-    /// State in the low bits, period above: what a closed admission needs, in one load.
+    /// What a closed admission and a good result need, in one load.
     gate: AtomicU64,
     /// When open ends; read only while the gate says open.
     until: AtomicU64,
@@ -46,12 +52,34 @@ pub(crate) struct Breaker {
 
 impl Breaker {
     pub(crate) fn new(numbers: &Numbers, now: u64) -> Self {
-        Self {
+        let machine = Machine::new(numbers, now, fastrand::f64);
+        let breaker = Self {
             gate: AtomicU64::new(CLOSED),
             until: AtomicU64::new(0),
             in_flight: AtomicUsize::new(0),
-            machine: Mutex::new(Machine::new(numbers, now, fastrand::f64)),
+            machine: Mutex::new(machine),
+        };
+        breaker.publish(&breaker.lock());
+        breaker
+    }
+
+    /// Leave in the common case: closed, and nothing to count.
+    #[inline]
+    pub(crate) fn admit_closed(&self) -> Option<Permit> {
+        let gate = self.gate.load(Ordering::Acquire);
+        (gate & (STATE | INTRICATE) == CLOSED)
+            .then_some(Permit { inner: Inner { period: gate >> PERIOD, kind: Kind::Ordinary }, counted: false })
+    }
+
+    /// What is left of open, in the common case of a refusal: nothing to sample, and the end not reached.
+    #[inline]
+    pub(crate) fn is_surely_open(&self, clock: impl FnOnce() -> u64) -> Option<u64> {
+        if self.gate.load(Ordering::Acquire) & (STATE | INTRICATE) != OPEN {
+            return None;
         }
+        let until = self.until.load(Ordering::Relaxed);
+        let now = clock();
+        (now < until).then(|| until - now)
     }
 
     /// Asks for leave to make an attempt. `clock` gives now and is read only if the state is not
@@ -59,40 +87,30 @@ impl Breaker {
     ///
     /// Transition and reservation are one step under the lock: nobody sees half-open without the
     /// probe that made it so being counted.
-    pub(crate) fn admit(
-        &self,
-        numbers: &Numbers,
-        clock: impl FnOnce() -> u64,
-        time: u64,
-    ) -> (Result<Permit, Refusal>, Transitions) {
-        let gate = self.gate.load(Ordering::Acquire);
-        if gate & STATE == CLOSED && numbers.in_flight.is_none() {
-            let inner = Inner { period: gate >> 2, kind: Kind::Ordinary };
-            return (Ok(Permit { inner, counted: false }), Transitions::default());
+    pub(crate) fn admit(&self, clock: impl FnOnce() -> u64, time: u64) -> (Result<Permit, Refusal>, Transitions) {
+        if let Some(permit) = self.admit_closed() {
+            return (Ok(permit), Transitions::default());
         }
         let now = clock();
-        if gate & STATE == OPEN && numbers.sample_every.is_none() {
-            let until = self.until.load(Ordering::Relaxed);
-            if now < until {
-                return (Err(Refusal::Open { retry_after: until - now }), Transitions::default());
-            }
+        if let Some(retry_after) = self.is_surely_open(|| now) {
+            return (Err(Refusal::Open { retry_after }), Transitions::default());
         }
-        self.admit_locked(numbers, now, time)
+        self.admit_locked(now, time)
     }
 
-    fn admit_locked(&self, numbers: &Numbers, now: u64, time: u64) -> (Result<Permit, Refusal>, Transitions) {
+    fn admit_locked(&self, now: u64, time: u64) -> (Result<Permit, Refusal>, Transitions) {
         let mut machine = self.lock();
-        let mut made = machine.tick(now, numbers);
-        let answer = machine.admit(now, now.saturating_add(time), numbers);
+        let mut made = machine.tick(now);
+        let answer = machine.admit(now, now.saturating_add(time));
         let mut counted = false;
         if answer.is_ok()
-            && let Some(limit) = numbers.in_flight
+            && let Some(limit) = machine.numbers().in_flight
         {
             counted = true;
             let running = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
             // The attempt that makes it so many is admitted all the same.
             if machine.state() == State::Closed && running >= limit as usize {
-                let trip = machine.trip(Cause::InFlight, now, numbers);
+                let trip = machine.trip(Cause::InFlight, now);
                 if let Some(place) = made.iter_mut().find(|place| place.is_none()) {
                     *place = Some(trip);
                 }
@@ -102,33 +120,46 @@ impl Breaker {
         (answer.map(|inner| Permit { inner, counted }), made)
     }
 
+    /// Whether a good and quick result of this attempt would change nothing, so that it need not be settled: its
+    /// period still holds, and the window is full of results just like it. Only an ordinary, uncounted permit meets
+    /// this, because the gate then has no other mark.
+    #[inline]
+    pub(crate) fn is_clean_for(&self, permit: &Permit) -> bool {
+        self.gate.load(Ordering::Acquire) == (permit.inner.period << PERIOD) | CLEAN | CLOSED && !permit.counted
+    }
+
     /// Takes an attempt's result and its permit back.
-    pub(crate) fn settle(&self, permit: Permit, mark: Mark, numbers: &Numbers, clock: impl FnOnce() -> u64) -> Option<Transition> {
+    pub(crate) fn settle(&self, permit: Permit, mark: Mark, clock: impl FnOnce() -> u64) -> Option<Transition> {
+        // An ordinary attempt that does not count leaves no trace, and neither does a good one among its like.
+        if !permit.counted && permit.inner.kind == Kind::Ordinary && mark == Mark::Uncounted
+            || mark == (Mark::Success { slow: false }) && self.is_clean_for(&permit)
+        {
+            return None;
+        }
+        self.settle_locked(permit, mark, clock)
+    }
+
+    #[allow(clippy::needless_pass_by_value)] // a permit is used once, so it ends here
+    fn settle_locked(&self, permit: Permit, mark: Mark, clock: impl FnOnce() -> u64) -> Option<Transition> {
         if permit.counted {
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
         }
-        // An ordinary attempt that does not count leaves no trace.
-        if mark == Mark::Uncounted && permit.inner.kind == Kind::Ordinary {
-            return None;
-        }
         let mut machine = self.lock();
-        let made = machine.settle(permit.inner, mark, clock, numbers);
-        if made.is_some() {
-            self.publish(&machine);
-        }
+        let made = machine.settle(permit.inner, mark, clock);
+        self.publish(&machine);
         made
     }
 
     /// Whether an attempt would be admitted now, and what it would be told otherwise. Takes nothing.
-    pub(crate) fn would_admit(&self, numbers: &Numbers, now: u64) -> (Result<(), Refusal>, Transitions) {
+    pub(crate) fn would_admit(&self, now: u64) -> (Result<(), Refusal>, Transitions) {
         if self.gate.load(Ordering::Acquire) & STATE == CLOSED {
             return (Ok(()), Transitions::default());
         }
-        self.with(now, numbers, |machine| machine.would_admit(now, numbers))
+        self.with(now, |machine| machine.would_admit(now))
     }
 
-    pub(crate) fn read(&self, numbers: &Numbers, now: u64) -> (Reading, Transitions) {
-        self.with(now, numbers, |machine| machine.read(now, numbers))
+    pub(crate) fn read(&self, now: u64) -> (Reading, Transitions) {
+        self.with(now, |machine| machine.read(now))
     }
 
     pub(crate) fn renumber(&self, numbers: &Numbers) -> bool {
@@ -139,23 +170,23 @@ impl Breaker {
     }
 
     #[cfg_attr(not(feature = "testing"), allow(dead_code))] // only a test trips by hand
-    pub(crate) fn trip(&self, cause: Cause, numbers: &Numbers, now: u64) -> Transition {
+    pub(crate) fn trip(&self, cause: Cause, now: u64) -> Transition {
         let mut machine = self.lock();
-        let made = machine.trip(cause, now, numbers);
+        let made = machine.trip(cause, now);
         self.publish(&machine);
         made
     }
 
-    pub(crate) fn reset(&self, now: u64) -> Option<Transition> {
+    pub(crate) fn reset(&self, cause: Cause, now: u64) -> Option<Transition> {
         let mut machine = self.lock();
-        let made = machine.reset(now);
+        let made = machine.reset(cause, now);
         self.publish(&machine);
         made
     }
 
-    fn with<T>(&self, now: u64, numbers: &Numbers, read: impl FnOnce(&mut Machine) -> T) -> (T, Transitions) {
+    fn with<T>(&self, now: u64, read: impl FnOnce(&mut Machine) -> T) -> (T, Transitions) {
         let mut machine = self.lock();
-        let made = machine.tick(now, numbers);
+        let made = machine.tick(now);
         let answer = read(&mut machine);
         self.publish(&machine);
         (answer, made)
@@ -167,13 +198,78 @@ impl Breaker {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Called under the lock, so that the gate never goes back.
     fn publish(&self, machine: &Machine) {
         let state = match machine.state() {
             State::Closed => CLOSED,
             State::Open => OPEN,
             State::HalfOpen => HALF_OPEN,
         };
-        self.until.store(machine.open_until(), Ordering::Relaxed);
-        self.gate.store((machine.period() << 2) | state, Ordering::Release);
+        let intricate = if machine.is_intricate() { INTRICATE } else { 0 };
+        let clean = if machine.is_clean() { CLEAN } else { 0 };
+        let gate = (machine.period() << PERIOD) | clean | intricate | state;
+        // Writing what stands there already would only take the line from other cores.
+        if self.gate.load(Ordering::Relaxed) != gate || state == OPEN {
+            self.until.store(machine.open_until(), Ordering::Relaxed);
+            self.gate.store(gate, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn breaker(text: &str) -> Breaker {
+        let file = format!(
+            "version = 1\n[dependency.a]\nfail = \"closed\"\ntimeout = \"1s\"\n[dependency.a.breaker]\ncooldown_jitter = 0.0\n{text}\n"
+        );
+        let policy = resilience_policy::Policy::from_toml(&file).unwrap();
+        Breaker::new(policy.dependency("a").unwrap().breaker.as_ref().unwrap(), 0)
+    }
+
+    fn call(breaker: &Breaker, mark: Mark) -> Option<Transition> {
+        let permit = breaker.admit(|| 0, 1).0.unwrap();
+        breaker.settle(permit, mark, || 0)
+    }
+
+    const GOOD: Mark = Mark::Success { slow: false };
+    const BAD: Mark = Mark::Failure { slow: false, timed_out: false };
+
+    /// A good result that is not recorded has to be one that would have changed nothing.
+    #[test]
+    fn skipping_good_results_in_a_clean_window_is_exact() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let with = breaker("window = \"7 calls\"\nminimum_calls = 3\nfailure_rate = 0.5");
+        let policy_numbers = with.lock().numbers().clone();
+        let mut without = Machine::new(&policy_numbers, 0, || 0.5);
+        for _ in 0..20_000 {
+            let mark = if random.u8(..) < 40 { BAD } else { GOOD };
+            let permit = without.admit(0, 1).unwrap();
+            let expected = without.settle(permit, mark, || 0).map(|made| (made.cause, made.totals));
+            assert_eq!(call(&with, mark).map(|made| (made.cause, made.totals)), expected);
+            if expected.is_some() {
+                without.reset(Cause::Reset, 0);
+                with.reset(Cause::Reset, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn in_flight_trips_on_the_attempt_that_makes_it_so_many_and_admits_it() {
+        let breaker = breaker("in_flight = 3\nfailure_rate = false");
+        let first = breaker.admit(|| 0, 1).0.unwrap();
+        let _second = breaker.admit(|| 0, 1).0.unwrap();
+        let (third, made) = breaker.admit(|| 0, 1);
+        assert_eq!(made[0].unwrap().cause, Cause::InFlight);
+        assert!(breaker.admit(|| 0, 1).0.is_err());
+        assert_eq!(breaker.settle(third.unwrap(), GOOD, || 0), None, "its result belongs to the period before");
+        let _ = breaker.settle(first, GOOD, || 0);
+        assert_eq!(breaker.in_flight.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn an_idle_breaker_is_small() {
+        assert!(size_of::<Breaker>() <= 512, "{}", size_of::<Breaker>());
     }
 }

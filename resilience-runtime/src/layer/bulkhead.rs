@@ -30,7 +30,19 @@ pub(crate) struct Bulkhead {
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Slot {
-    key: Key,
+    /// Whether it is counted under its holder's key too.
+    keyed: bool,
+}
+
+/// A waiter that was given its slot, to be woken outside the lock.
+struct Granted(Option<Waker>);
+
+impl Granted {
+    fn wake(self) {
+        if let Some(waker) = self.0 {
+            waker.wake();
+        }
+    }
 }
 
 /// Why there is no place in the line.
@@ -62,6 +74,7 @@ impl Bulkhead {
     }
 
     /// Takes a slot if one is free now, and if nobody who could use it came before.
+    #[inline]
     pub(crate) fn try_acquire(&self, key: Key) -> Option<Slot> {
         if key.is_none() || self.per_key.load(Ordering::Relaxed) == 0 {
             let limit = self.limit.load(Ordering::Relaxed);
@@ -71,11 +84,16 @@ impl Bulkhead {
                     return None;
                 }
                 match self.word.compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed) {
-                    Ok(_) => return Some(Slot { key: None }),
+                    Ok(_) => return Some(Slot { keyed: false }),
                     Err(now) => word = now,
                 }
             }
         }
+        self.try_acquire_locked(key)
+    }
+
+    #[cold]
+    fn try_acquire_locked(&self, key: Key) -> Option<Slot> {
         let mut queue = self.lock();
         self.take_locked(&mut queue, key)
     }
@@ -105,7 +123,7 @@ impl Bulkhead {
     pub(crate) fn poll_wait(&self, ticket: &Ticket, waker: &Waker) -> Poll<Slot> {
         let mut queue = self.lock();
         match queue.poll(ticket, waker) {
-            Poll::Ready(key) => Poll::Ready(Slot { key }),
+            Poll::Ready(key) => Poll::Ready(Slot { keyed: key.is_some() }),
             Poll::Pending => Poll::Pending,
         }
     }
@@ -122,8 +140,10 @@ impl Bulkhead {
     }
 
     /// Gives a slot back, to the first in line who can use it.
-    pub(crate) fn release(&self, slot: Slot) {
-        if slot.key.is_none() {
+    #[inline]
+    #[allow(clippy::needless_pass_by_value)] // a slot is given back once, so it ends here
+    pub(crate) fn release(&self, slot: Slot, key: Key) {
+        if !slot.keyed {
             let mut word = self.word.load(Ordering::Relaxed);
             while waiting(word) == 0 {
                 match self.word.compare_exchange_weak(word, word - 1, Ordering::Release, Ordering::Relaxed) {
@@ -132,7 +152,7 @@ impl Bulkhead {
                 }
             }
         }
-        self.release_locked(self.lock(), slot.key);
+        self.release_locked(self.lock(), if slot.keyed { key } else { None });
     }
 
     /// New limits. A smaller bulkhead drains; a larger one serves its line at once.
@@ -142,11 +162,11 @@ impl Bulkhead {
             let mut queue = self.lock();
             self.limit.store(limit, Ordering::Relaxed);
             self.per_key.store(per_key.unwrap_or(0), Ordering::Relaxed);
-            while let Some(waker) = self.grant(&mut queue) {
-                woken.push(waker);
+            while let Some(granted) = self.grant(&mut queue) {
+                woken.push(granted);
             }
         }
-        woken.into_iter().flatten().for_each(Waker::wake);
+        woken.into_iter().for_each(Granted::wake);
     }
 
     pub(crate) fn in_flight(&self) -> u32 {
@@ -178,7 +198,7 @@ impl Bulkhead {
         }
         let key = self.effective(key);
         queue.count(key);
-        Some(Slot { key })
+        Some(Slot { keyed: key.is_some() })
     }
 
     /// One more slot taken, if the limit allows it. Under the lock every waiter that could use a free
@@ -195,21 +215,21 @@ impl Bulkhead {
         self.word.fetch_sub(1, Ordering::Release);
         // One slot given back makes room for one: either the limit was what held the line up, and
         // then for the first in it, or only this slot's key was.
-        let woken = self.grant(&mut queue).flatten();
+        let granted = self.grant(&mut queue);
         drop(queue);
-        if let Some(waker) = woken {
-            waker.wake();
+        if let Some(granted) = granted {
+            granted.wake();
         }
     }
 
     /// Gives a free slot to the first in line who can use it; `None` if there is no such pair.
-    fn grant(&self, queue: &mut Queue) -> Option<Option<Waker>> {
+    fn grant(&self, queue: &mut Queue) -> Option<Granted> {
         let place = queue.first_that_can(self.per_key.load(Ordering::Relaxed))?;
         if !self.take_one() {
             return None;
         }
         self.word.fetch_sub(WAITER, Ordering::Relaxed);
-        Some(queue.grant(place))
+        Some(Granted(queue.grant(place)))
     }
 
     /// Only `Hash`-free code of ours and wakers run under this lock; a poisoned one is still whole.
@@ -238,8 +258,8 @@ mod tests {
         let a = bulkhead.try_acquire(None).unwrap();
         let b = bulkhead.try_acquire(None).unwrap();
         assert!(bulkhead.try_acquire(None).is_none());
-        bulkhead.release(a);
-        bulkhead.release(b);
+        bulkhead.release(a, None);
+        bulkhead.release(b, None);
         assert_eq!(bulkhead.in_flight(), 0);
     }
 
@@ -251,7 +271,7 @@ mod tests {
         let second = bulkhead.join(None, 2).unwrap().unwrap_err();
         assert_eq!(bulkhead.join(None, 2).unwrap_err(), LineFull);
         assert!(bulkhead.try_acquire(None).is_none(), "a newcomer does not overtake");
-        bulkhead.release(running);
+        bulkhead.release(running, None);
         assert!(!ready(&bulkhead, &second));
         assert!(ready(&bulkhead, &first));
         assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 1));
@@ -263,7 +283,7 @@ mod tests {
         let running = bulkhead.try_acquire(None).unwrap();
         let first = bulkhead.join(None, 9).unwrap().unwrap_err();
         let second = bulkhead.join(None, 9).unwrap().unwrap_err();
-        bulkhead.release(running);
+        bulkhead.release(running, None);
         bulkhead.leave(first);
         assert!(ready(&bulkhead, &second));
         assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 0));
@@ -278,12 +298,12 @@ mod tests {
         let b = bulkhead.try_acquire(Some(2)).unwrap();
         let c = bulkhead.try_acquire(None).unwrap();
         let other = bulkhead.join(Some(3), 5).unwrap().unwrap_err();
-        bulkhead.release(b);
+        bulkhead.release(b, Some(2));
         assert!(!ready(&bulkhead, &waits), "its key is still full");
         assert!(ready(&bulkhead, &other), "the one behind it is not held up");
-        bulkhead.release(a);
+        bulkhead.release(a, Some(1));
         assert!(ready(&bulkhead, &waits));
-        bulkhead.release(c);
+        bulkhead.release(c, None);
     }
 
     #[test]
@@ -291,7 +311,7 @@ mod tests {
         let bulkhead = Bulkhead::new(10, Some(1));
         for key in 0..100_000 {
             let slot = bulkhead.try_acquire(Some(key)).unwrap();
-            bulkhead.release(slot);
+            bulkhead.release(slot, Some(key));
         }
         assert_eq!(bulkhead.lock().keys(), 0);
     }
@@ -304,7 +324,7 @@ mod tests {
         bulkhead.renumber(2, None);
         assert!(ready(&bulkhead, &waiter));
         bulkhead.renumber(1, None);
-        bulkhead.release(a);
+        bulkhead.release(a, None);
         assert!(bulkhead.try_acquire(None).is_none(), "still one inside, of one");
         assert_eq!(bulkhead.in_flight(), 1);
     }

@@ -28,6 +28,7 @@ impl Hold {
         None
     }
 
+    #[cfg_attr(not(feature = "testing"), allow(dead_code))] // only a test resets by hand
     pub(crate) fn clear(&self) {
         self.until.store(0, Ordering::Relaxed);
     }

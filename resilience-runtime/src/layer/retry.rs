@@ -62,6 +62,7 @@ impl Budget {
         (allowance(numbers, calls) - f64::from(retries)).max(0.0)
     }
 
+    #[cfg_attr(not(feature = "testing"), allow(dead_code))] // only a test resets by hand
     pub(crate) fn clear(&self) {
         self.with(Sliding::clear);
     }

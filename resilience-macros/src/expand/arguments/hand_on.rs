@@ -12,7 +12,7 @@ impl Arguments<'_> {
     /// Statements that put the arguments which `code` names in scope by reference. Those that are references already
     /// stay as they are.
     pub(crate) fn by_reference(&self, code: &Code) -> TokenStream {
-        self.arguments.iter().map(|argument| argument.by_reference(code)).collect()
+        self.each.iter().map(|argument| argument.by_reference(code)).collect()
     }
 
     /// Statements that take or clone the arguments for a fallback, and the list to pass. The last form that needs an
@@ -33,7 +33,7 @@ impl Arguments<'_> {
             bound.extend(quote_spanned!(at=> let __resilience_pass = #value;));
             passed.extend(quote_spanned!(at=> __resilience_pass,));
         }
-        for argument in &self.arguments {
+        for argument in &self.each {
             let attributes = argument.attributes();
             let pass = format_ident!("__resilience_pass_{}", argument.at, span = at);
             let mut name = argument.name.clone();
@@ -43,7 +43,7 @@ impl Arguments<'_> {
                 _ if argument.last == Some(form) => name.into_token_stream(),
                 Passing::Exclusive => quote_spanned!(at=> &mut *#name),
                 Passing::Value => {
-                    let parameter = located(argument.parameter.span);
+                    let parameter = located(argument.parameter.span.0);
                     quote_spanned!(parameter=> ::core::clone::Clone::clone(&#name))
                 }
             };
@@ -77,7 +77,7 @@ impl Argument<'_> {
             let pattern = &self.parameter.pattern;
             let value = match passing {
                 Passing::Value => {
-                    let at = located(self.parameter.span);
+                    let at = located(self.parameter.span.0);
                     quote_spanned!(at=> ::core::clone::Clone::clone(&#whole))
                 }
                 Passing::Exclusive => quote_spanned!(site()=> &mut *#whole),

@@ -63,6 +63,8 @@ pub(crate) type Transitions = [Option<Transition>; 3];
 
 #[derive(Debug)]
 pub(crate) struct Machine {
+    /// The numbers in force. They belong to the breaker, not to a call: a reload changes them for all.
+    numbers: Numbers,
     phase: Phase,
     period: u64,
     window: Window,
@@ -72,7 +74,6 @@ pub(crate) struct Machine {
     openings: u32,
     cause: Option<Cause>,
     since: u64,
-    left_closed: Option<u64>,
     late: u64,
     probe_number: u64,
     /// Uniform in [0, 1); drawn once per opening.
@@ -103,15 +104,14 @@ pub(crate) struct Reading {
     pub(crate) state: State,
     pub(crate) cause: Option<Cause>,
     pub(crate) since: u64,
-    pub(crate) left_closed: Option<u64>,
     pub(crate) totals: Totals,
     pub(crate) retry_after: Option<u64>,
-    pub(crate) openings: u32,
 }
 
 impl Machine {
     pub(crate) fn new(numbers: &Numbers, now: u64, draw: fn() -> f64) -> Self {
         Self {
+            numbers: numbers.clone(),
             phase: Phase::Closed,
             period: 0,
             window: Window::new(numbers.window),
@@ -119,7 +119,6 @@ impl Machine {
             openings: 0,
             cause: None,
             since: now,
-            left_closed: None,
             late: 0,
             probe_number: 0,
             draw,
@@ -132,6 +131,20 @@ impl Machine {
             Phase::Open { .. } => State::Open,
             Phase::HalfOpen(_) => State::HalfOpen,
         }
+    }
+
+    /// Whether a good result would change nothing: the window is full of good ones.
+    pub(crate) fn is_clean(&self) -> bool {
+        matches!(self.phase, Phase::Closed) && self.run == 0 && self.window.is_clean()
+    }
+
+    /// Whether an admission has to look further than at the state.
+    pub(crate) fn is_intricate(&self) -> bool {
+        self.numbers.in_flight.is_some() || self.numbers.sample_every.is_some()
+    }
+
+    pub(crate) fn numbers(&self) -> &Numbers {
+        &self.numbers
     }
 
     pub(crate) fn period(&self) -> u64 {
@@ -147,10 +160,10 @@ impl Machine {
     }
 
     /// What the clock alone has changed: a cooldown that is over, a probe whose time is up.
-    pub(crate) fn tick(&mut self, now: u64, numbers: &Numbers) -> Transitions {
+    pub(crate) fn tick(&mut self, now: u64) -> Transitions {
         let mut made = Transitions::default();
         for place in &mut made {
-            *place = self.tick_once(now, numbers);
+            *place = self.tick_once(now);
             if place.is_none() {
                 break;
             }
@@ -158,7 +171,7 @@ impl Machine {
         made
     }
 
-    fn tick_once(&mut self, now: u64, numbers: &Numbers) -> Option<Transition> {
+    fn tick_once(&mut self, now: u64) -> Option<Transition> {
         match &self.phase {
             Phase::Closed => None,
             Phase::Open { until, .. } => {
@@ -170,14 +183,14 @@ impl Machine {
             }
             Phase::HalfOpen(half) => {
                 let first_end = half.running.iter().map(|probe| probe.1).min()?;
-                (now > first_end).then(|| self.open(Cause::ProbeTimedOut, first_end, numbers, now))
+                (now > first_end).then(|| self.open(Cause::ProbeTimedOut, first_end, now))
             }
         }
     }
 
     /// Asks for leave to make an attempt that may take until `end`. Call [`tick`](Self::tick) first.
-    pub(crate) fn admit(&mut self, now: u64, end: u64, numbers: &Numbers) -> Result<Permit, Refusal> {
-        let period = self.period;
+    pub(crate) fn admit(&mut self, now: u64, end: u64) -> Result<Permit, Refusal> {
+        let (period, numbers) = (self.period, &self.numbers);
         match &mut self.phase {
             Phase::Closed => Ok(Permit { period, kind: Kind::Ordinary }),
             Phase::Open { until, sampled, .. } => {
@@ -199,11 +212,11 @@ impl Machine {
     }
 
     /// What [`admit`](Self::admit) would say, without taking anything.
-    pub(crate) fn would_admit(&self, now: u64, numbers: &Numbers) -> Result<(), Refusal> {
+    pub(crate) fn would_admit(&self, now: u64) -> Result<(), Refusal> {
         match &self.phase {
             Phase::Closed => Ok(()),
             Phase::Open { until, .. } => Err(Refusal::Open { retry_after: until.saturating_sub(now) }),
-            Phase::HalfOpen(half) => half.has_room(now, numbers),
+            Phase::HalfOpen(half) => half.has_room(now, &self.numbers),
         }
     }
 
@@ -214,14 +227,13 @@ impl Machine {
         permit: Permit,
         mark: Mark,
         clock: impl FnOnce() -> u64,
-        numbers: &Numbers,
     ) -> Option<Transition> {
         if permit.period != self.period {
             self.late += 1;
             return None;
         }
         match &mut self.phase {
-            Phase::Closed => self.settle_closed(mark, clock, numbers),
+            Phase::Closed => self.settle_closed(mark, clock),
             Phase::Open { .. } => None,
             Phase::HalfOpen(half) => {
                 let Kind::Probe(number) = permit.kind else { return None };
@@ -229,11 +241,11 @@ impl Machine {
                 let now = clock();
                 match mark {
                     Mark::Uncounted => None,
-                    Mark::Failure { timed_out: true, .. } => Some(self.open(Cause::ProbeTimedOut, now, numbers, now)),
-                    Mark::Failure { .. } => Some(self.open(Cause::ProbeFailed, now, numbers, now)),
-                    Mark::Success { slow: true } => Some(self.open(Cause::ProbeSlow, now, numbers, now)),
+                    Mark::Failure { timed_out: true, .. } => Some(self.open(Cause::ProbeTimedOut, now, now)),
+                    Mark::Failure { .. } => Some(self.open(Cause::ProbeFailed, now, now)),
+                    Mark::Success { slow: true } => Some(self.open(Cause::ProbeSlow, now, now)),
                     Mark::Success { slow: false } => {
-                        let cause = half.succeeded(numbers)?;
+                        let cause = half.succeeded(&self.numbers)?;
                         Some(self.close(cause, now))
                     }
                 }
@@ -241,7 +253,7 @@ impl Machine {
         }
     }
 
-    fn settle_closed(&mut self, mark: Mark, clock: impl FnOnce() -> u64, numbers: &Numbers) -> Option<Transition> {
+    fn settle_closed(&mut self, mark: Mark, clock: impl FnOnce() -> u64) -> Option<Transition> {
         let (failed, slow) = match mark {
             Mark::Uncounted => return None,
             Mark::Success { slow } => (false, slow),
@@ -249,24 +261,24 @@ impl Machine {
         };
         self.run = if failed { self.run.saturating_add(1) } else { 0 };
         if let Some(totals) = self.window.push_untimed(failed, slow) {
-            let cause = tripped(totals, self.run, numbers)?;
+            let cause = tripped(totals, self.run, &self.numbers)?;
             let now = clock();
-            return Some(self.open(cause, now, numbers, now));
+            return Some(self.open(cause, now, now));
         }
         let now = clock();
         let totals = self.window.push(now, failed, slow);
-        let cause = tripped(totals, self.run, numbers)?;
-        Some(self.open(cause, now, numbers, now))
+        let cause = tripped(totals, self.run, &self.numbers)?;
+        Some(self.open(cause, now, now))
     }
 
     /// Opens now, whatever the state. An opening from half-open or open counts as one more in a row.
-    pub(crate) fn trip(&mut self, cause: Cause, now: u64, numbers: &Numbers) -> Transition {
-        self.open(cause, now, numbers, now)
+    pub(crate) fn trip(&mut self, cause: Cause, now: u64) -> Transition {
+        self.open(cause, now, now)
     }
 
     /// Back to closed, with nothing remembered.
-    pub(crate) fn reset(&mut self, now: u64) -> Option<Transition> {
-        let made = (self.state() != State::Closed).then(|| self.close(Cause::Reset, now));
+    pub(crate) fn reset(&mut self, cause: Cause, now: u64) -> Option<Transition> {
+        let made = (self.state() != State::Closed).then(|| self.close(cause, now));
         self.window.clear();
         self.run = 0;
         self.openings = 0;
@@ -283,11 +295,12 @@ impl Machine {
         if changed {
             self.window = Window::new(numbers.window);
         }
+        self.numbers = numbers.clone();
         changed
     }
 
-    pub(crate) fn read(&mut self, now: u64, numbers: &Numbers) -> Reading {
-        let retry_after = match self.would_admit(now, numbers) {
+    pub(crate) fn read(&mut self, now: u64) -> Reading {
+        let retry_after = match self.would_admit(now) {
             Ok(()) => None,
             Err(Refusal::Open { retry_after } | Refusal::ProbesBusy { retry_after }) => Some(retry_after),
         };
@@ -295,10 +308,8 @@ impl Machine {
             state: self.state(),
             cause: self.cause,
             since: self.since,
-            left_closed: self.left_closed,
             totals: self.window.totals(now),
             retry_after,
-            openings: self.openings,
         }
     }
 
@@ -307,10 +318,10 @@ impl Machine {
         self.late
     }
 
-    fn open(&mut self, cause: Cause, at: u64, numbers: &Numbers, now: u64) -> Transition {
+    fn open(&mut self, cause: Cause, at: u64, now: u64) -> Transition {
         self.openings = self.openings.saturating_add(1);
         let draw = (self.draw)();
-        let cooldown = cooldown(numbers, self.openings, draw);
+        let cooldown = cooldown(&self.numbers, self.openings, draw);
         let next = Phase::Open { opened: at, until: at.saturating_add(cooldown), draw, sampled: at };
         self.change(next, cause, at, Some(cooldown), now)
     }
@@ -329,13 +340,7 @@ impl Machine {
         self.period += 1;
         self.cause = Some(cause);
         self.since = at;
-        let to = self.state();
-        if to == State::Closed {
-            self.left_closed = None;
-        } else if from == State::Closed {
-            self.left_closed = Some(at);
-        }
-        Transition { from, to, cause, at, totals: self.window.totals(now), cooldown }
+        Transition { from, to: self.state(), cause, at, totals: self.window.totals(now), cooldown }
     }
 }
 
@@ -458,10 +463,10 @@ mod tests {
         Machine::new(numbers, 0, || 0.5)
     }
 
-    fn run(machine: &mut Machine, numbers: &Numbers, now: u64, mark: Mark) -> Result<Option<Transition>, Refusal> {
-        let _ = machine.tick(now, numbers);
-        let permit = machine.admit(now, now + 3 * S, numbers)?;
-        Ok(machine.settle(permit, mark, || now, numbers))
+    fn run(machine: &mut Machine, now: u64, mark: Mark) -> Result<Option<Transition>, Refusal> {
+        let _ = machine.tick(now);
+        let permit = machine.admit(now, now + 3 * S)?;
+        Ok(machine.settle(permit, mark, || now))
     }
 
     const F: Mark = Mark::Failure { slow: false, timed_out: false };
@@ -472,9 +477,9 @@ mod tests {
         let numbers = numbers("window = \"20 calls\"\nminimum_calls = 20");
         let mut breaker = machine(&numbers);
         for _ in 0..19 {
-            assert_eq!(run(&mut breaker, &numbers, 0, F), Ok(None));
+            assert_eq!(run(&mut breaker, 0, F), Ok(None));
         }
-        let made = run(&mut breaker, &numbers, 0, F).unwrap().unwrap();
+        let made = run(&mut breaker, 0, F).unwrap().unwrap();
         assert_eq!((made.to, made.cause, made.cooldown), (State::Open, Cause::FailureRate, Some(30 * S)));
     }
 
@@ -483,9 +488,9 @@ mod tests {
         let numbers = numbers("window = \"10 calls\"\nminimum_calls = 10\nfailure_rate = 0.8");
         let mut breaker = machine(&numbers);
         for mark in [F, F, OK, F, F, F, OK, F, F] {
-            assert_eq!(run(&mut breaker, &numbers, 0, mark), Ok(None));
+            assert_eq!(run(&mut breaker, 0, mark), Ok(None));
         }
-        assert!(run(&mut breaker, &numbers, 0, F).unwrap().is_some());
+        assert!(run(&mut breaker, 0, F).unwrap().is_some());
     }
 
     #[test]
@@ -503,34 +508,34 @@ mod tests {
     fn ho_20_open_ends_exactly_at_its_end() {
         let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"1s\"");
         let mut breaker = machine(&numbers);
-        assert!(run(&mut breaker, &numbers, 0, F).unwrap().is_some());
-        assert_eq!(run(&mut breaker, &numbers, S - 1, OK), Err(Refusal::Open { retry_after: 1 }));
-        assert_eq!(run(&mut breaker, &numbers, S, OK).unwrap().unwrap().to, State::Closed);
+        assert!(run(&mut breaker, 0, F).unwrap().is_some());
+        assert_eq!(run(&mut breaker, S - 1, OK), Err(Refusal::Open { retry_after: 1 }));
+        assert_eq!(run(&mut breaker, S, OK).unwrap().unwrap().to, State::Closed);
     }
 
     #[test]
     fn ho_11_a_hung_probe_reopens_at_the_end_of_its_time() {
         let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"5s\"\ncooldown_factor = 1.0");
         let mut breaker = machine(&numbers);
-        let _ = run(&mut breaker, &numbers, 0, F);
-        let _ = breaker.tick(5 * S, &numbers);
-        let hung = breaker.admit(5 * S, 6 * S, &numbers).unwrap();
-        assert_eq!(run(&mut breaker, &numbers, 5 * S + S / 2, OK), Err(Refusal::ProbesBusy { retry_after: S / 2 }));
-        assert_eq!(run(&mut breaker, &numbers, 6 * S + 1, OK), Err(Refusal::Open { retry_after: 5 * S - 1 }));
-        assert_eq!(breaker.read(6 * S + 1, &numbers).since, 6 * S);
-        assert_eq!(breaker.settle(hung, OK, || 7 * S, &numbers), None);
+        let _ = run(&mut breaker, 0, F);
+        let _ = breaker.tick(5 * S);
+        let hung = breaker.admit(5 * S, 6 * S).unwrap();
+        assert_eq!(run(&mut breaker, 5 * S + S / 2, OK), Err(Refusal::ProbesBusy { retry_after: S / 2 }));
+        assert_eq!(run(&mut breaker, 6 * S + 1, OK), Err(Refusal::Open { retry_after: 5 * S - 1 }));
+        assert_eq!(breaker.read(6 * S + 1).since, 6 * S);
+        assert_eq!(breaker.settle(hung, OK, || 7 * S), None);
         assert_eq!(breaker.late(), 1);
-        assert_eq!(run(&mut breaker, &numbers, 11 * S + 2, OK).unwrap().unwrap().to, State::Closed);
+        assert_eq!(run(&mut breaker, 11 * S + 2, OK).unwrap().unwrap().to, State::Closed);
     }
 
     #[test]
     fn an_hour_in_one_step_passes_both_ends() {
         let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"5s\"");
         let mut breaker = machine(&numbers);
-        let _ = run(&mut breaker, &numbers, 0, F);
-        let _ = breaker.tick(5 * S, &numbers);
-        let _hung = breaker.admit(5 * S, 6 * S, &numbers).unwrap();
-        let made: Vec<_> = breaker.tick(3_600 * S, &numbers).into_iter().flatten().map(|t| (t.to, t.at)).collect();
+        let _ = run(&mut breaker, 0, F);
+        let _ = breaker.tick(5 * S);
+        let _hung = breaker.admit(5 * S, 6 * S).unwrap();
+        let made: Vec<_> = breaker.tick(3_600 * S).into_iter().flatten().map(|t| (t.to, t.at)).collect();
         assert_eq!(made, [(State::Open, 6 * S), (State::HalfOpen, 16 * S)]);
     }
 
@@ -538,44 +543,44 @@ mod tests {
     fn stl_01_results_of_an_earlier_period_change_nothing() {
         let numbers = numbers("window = \"4 calls\"\nminimum_calls = 4\ncooldown = \"1s\"\nprobes = 2\nprobe_successes = 2");
         let mut breaker = machine(&numbers);
-        let a = breaker.admit(0, NEVER, &numbers).unwrap();
+        let a = breaker.admit(0, NEVER).unwrap();
         for _ in 0..4 {
-            let _ = run(&mut breaker, &numbers, 0, F);
+            let _ = run(&mut breaker, 0, F);
         }
-        let _ = breaker.tick(S, &numbers);
-        let c = breaker.admit(S, 2 * S, &numbers).unwrap();
-        assert_eq!(breaker.settle(a, OK, || S, &numbers), None);
-        assert_eq!(breaker.settle(c, OK, || S, &numbers), None);
+        let _ = breaker.tick(S);
+        let c = breaker.admit(S, 2 * S).unwrap();
+        assert_eq!(breaker.settle(a, OK, || S), None);
+        assert_eq!(breaker.settle(c, OK, || S), None);
         assert_eq!(breaker.state(), State::HalfOpen);
-        assert_eq!(run(&mut breaker, &numbers, S, OK).unwrap().unwrap().to, State::Closed);
+        assert_eq!(run(&mut breaker, S, OK).unwrap().unwrap().to, State::Closed);
     }
 
     #[test]
     fn gm_r11_a_ramp_admits_its_share_and_a_failure_in_it_reopens() {
         let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"1s\"\nramp = [0.05, 0.25]\nprobes = 2\nprobe_successes = 2");
         let mut breaker = machine(&numbers);
-        let _ = run(&mut breaker, &numbers, 0, F);
+        let _ = run(&mut breaker, 0, F);
         for _ in 0..2 {
-            assert_eq!(run(&mut breaker, &numbers, S, OK), Ok(None));
+            assert_eq!(run(&mut breaker, S, OK), Ok(None));
         }
-        let admitted: Vec<_> = (0..41).filter(|_| run(&mut breaker, &numbers, S, Mark::Uncounted).is_ok()).collect();
+        let admitted: Vec<_> = (0..41).filter(|_| run(&mut breaker, S, Mark::Uncounted).is_ok()).collect();
         assert_eq!(admitted, [0, 20, 40]);
-        assert_eq!(run(&mut breaker, &numbers, S, OK), Err(Refusal::ProbesBusy { retry_after: S }));
-        let _ = breaker.trip(Cause::Trip, S, &numbers);
-        let _ = breaker.tick(10 * S, &numbers);
+        assert_eq!(run(&mut breaker, S, OK), Err(Refusal::ProbesBusy { retry_after: S }));
+        let _ = breaker.trip(Cause::Trip, S);
+        let _ = breaker.tick(10 * S);
         for _ in 0..2 {
-            assert_eq!(run(&mut breaker, &numbers, 10 * S, OK), Ok(None));
+            assert_eq!(run(&mut breaker, 10 * S, OK), Ok(None));
         }
-        assert_eq!(run(&mut breaker, &numbers, 10 * S, F).unwrap().unwrap().cause, Cause::ProbeFailed);
+        assert_eq!(run(&mut breaker, 10 * S, F).unwrap().unwrap().cause, Cause::ProbeFailed);
     }
 
     #[test]
     fn a_ramp_ends_closed_after_its_last_step() {
         let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"1s\"\nramp = [0.5]");
         let mut breaker = machine(&numbers);
-        let _ = run(&mut breaker, &numbers, 0, F);
-        assert_eq!(run(&mut breaker, &numbers, S, OK), Ok(None));
-        let made = run(&mut breaker, &numbers, S, OK).unwrap().unwrap();
+        let _ = run(&mut breaker, 0, F);
+        assert_eq!(run(&mut breaker, S, OK), Ok(None));
+        let made = run(&mut breaker, S, OK).unwrap().unwrap();
         assert_eq!((made.to, made.cause), (State::Closed, Cause::RampDone));
     }
 
@@ -600,10 +605,10 @@ mod tests {
     fn a_sample_is_let_through_once_per_its_time_and_decides_nothing() {
         let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\nsample_every = \"10s\"");
         let mut breaker = machine(&numbers);
-        let _ = run(&mut breaker, &numbers, 0, F);
-        assert!(run(&mut breaker, &numbers, 9 * S, OK).is_err());
-        assert_eq!(run(&mut breaker, &numbers, 10 * S, OK), Ok(None));
-        assert!(run(&mut breaker, &numbers, 19 * S, OK).is_err());
+        let _ = run(&mut breaker, 0, F);
+        assert!(run(&mut breaker, 9 * S, OK).is_err());
+        assert_eq!(run(&mut breaker, 10 * S, OK), Ok(None));
+        assert!(run(&mut breaker, 19 * S, OK).is_err());
         assert_eq!(breaker.state(), State::Open);
     }
 
@@ -611,10 +616,10 @@ mod tests {
     fn a_reload_moves_the_end_of_open_and_empties_a_changed_window() {
         let before = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"30s\"");
         let mut breaker = machine(&before);
-        let _ = run(&mut breaker, &before, 5 * S, F);
+        let _ = run(&mut breaker, 5 * S, F);
         let after = numbers("window = \"2 calls\"\nminimum_calls = 1\ncooldown = \"10s\"");
         assert!(breaker.renumber(&after));
         assert_eq!(breaker.open_until(), 15 * S);
-        assert_eq!(breaker.read(6 * S, &after).totals.calls, 0);
+        assert_eq!(breaker.read(6 * S).totals.calls, 0);
     }
 }

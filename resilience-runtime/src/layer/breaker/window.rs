@@ -41,6 +41,15 @@ impl Window {
         Self { shape, kind }
     }
 
+    /// Whether a good result would leave it as it is: full, and nothing bad in it.
+    pub(crate) fn is_clean(&self) -> bool {
+        match &self.kind {
+            Kind::Calls(ring) => ring.totals.calls == ring.capacity && ring.totals.bad == 0,
+            // Time goes on, so every result counts.
+            Kind::Time(_) => false,
+        }
+    }
+
     pub(crate) fn shape(&self) -> Shape {
         self.shape
     }

@@ -58,12 +58,13 @@ impl Queue {
         }
         match &mut node.waker {
             Some(known) => known.clone_from(waker),
-            none => *none = Some(waker.clone()),
+            unknown @ None => *unknown = Some(waker.clone()),
         }
         Poll::Pending
     }
 
     /// Gives the place up. `Some` if a slot had been granted to it, with that slot's key.
+    #[allow(clippy::needless_pass_by_value)] // a place is given up once, so it ends here
     pub(crate) fn remove(&mut self, ticket: Ticket) -> Option<Key> {
         let Ticket(place) = ticket;
         let granted = self.nodes[place].granted.then_some(self.nodes[place].key);

@@ -1,0 +1,100 @@
+//! The words of the command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Checks and explains `resilience.toml`, the file that holds every number of the guards.
+#[derive(Debug, Parser)]
+#[command(name = "resilience", bin_name = "resilience", version)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The loader's own verdict, then the lints.
+    Check(Check),
+    /// Every effective number with its place and origin; without a dependency the table for sign-off.
+    Explain(Explain),
+    /// The JSON Schema of the file, for editors.
+    Schema,
+    /// Effective values that changed, and what each does to running state.
+    Diff(Diff),
+    /// Writes the overrides file: the operator's hand over a dependency's mode.
+    Override(Override),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Check {
+    /// The policy file; else what `RESILIENCE_POLICY` says, else `resilience.toml`.
+    pub(crate) file: Option<PathBuf>,
+    /// Exit with 1 on warnings, too.
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+    /// Apply the `RESILIENCE__…` variables of the environment, as a running service does.
+    #[arg(long)]
+    pub(crate) env: bool,
+    /// How to print it.
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// The policy file; else what `RESILIENCE_POLICY` says, else `resilience.toml`.
+    pub(crate) file: Option<PathBuf>,
+    /// A dependency, or an operation as `payrail.refund`. May stand alone.
+    pub(crate) dependency: Option<String>,
+    /// Apply the `RESILIENCE__…` variables of the environment, as a running service does.
+    #[arg(long)]
+    pub(crate) env: bool,
+    /// How to print it.
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Diff {
+    /// The policy in force.
+    pub(crate) old: PathBuf,
+    /// The policy to come.
+    pub(crate) new: PathBuf,
+    /// How to print it.
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Override {
+    /// A dependency, or an operation as `payrail.refund`.
+    pub(crate) dependency: String,
+    /// enforce, observe, isolate or off.
+    #[arg(required_unless_present = "clear")]
+    pub(crate) mode: Option<String>,
+    /// Who sets it.
+    #[arg(long, required_unless_present = "clear")]
+    pub(crate) by: Option<String>,
+    /// Why.
+    #[arg(long, required_unless_present = "clear")]
+    pub(crate) reason: Option<String>,
+    /// For how long, at most 7 days: `1h`, `30m`.
+    #[arg(long = "for", required_unless_present = "clear")]
+    pub(crate) lasting: Option<String>,
+    /// A word for the fallback, to choose between prepared ways of degrading.
+    #[arg(long)]
+    pub(crate) answer: Option<String>,
+    /// Take the override of this dependency back.
+    #[arg(long, conflicts_with_all = ["mode", "by", "reason", "lasting", "answer"])]
+    pub(crate) clear: bool,
+    /// The policy file; its `runtime.overrides` names the file that is written.
+    #[arg(long)]
+    pub(crate) policy: Option<PathBuf>,
+}

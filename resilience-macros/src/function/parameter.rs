@@ -1,0 +1,142 @@
+//! The parameters: how they are passed, what they bind, and what of that the body speaks of.
+
+use proc_macro2::{Group, Ident, Span};
+use quote::ToTokens;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, FnArg, Pat, ReceiverKind, Token, Type};
+
+use crate::code;
+
+/// How an argument is passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passing {
+    Value,
+    /// By `&`.
+    Shared,
+    /// By `&mut`.
+    Exclusive,
+}
+
+/// `self`, in whatever form.
+pub(crate) struct Receiver {
+    pub(crate) token: Token![self],
+    pub(crate) passing: Passing,
+    /// Whether the body speaks of it.
+    pub(crate) used: bool,
+}
+
+/// A parameter.
+pub(crate) struct Parameter {
+    /// `#[cfg]`s come unevaluated, so what is written per parameter repeats them.
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) pattern: Pat,
+    /// Where its type begins and ends: errors about it belong there.
+    pub(crate) span: (Span, Span),
+    pub(crate) passing: Passing,
+    /// The names that the pattern binds.
+    pub(crate) names: Vec<Ident>,
+    /// Those of them that the body speaks of.
+    pub(crate) used: Vec<Ident>,
+}
+
+impl Parameter {
+    /// The name and its `mut`, if the pattern is nothing more.
+    pub(crate) fn simple(&self) -> Option<(&Ident, Option<Token![mut]>)> {
+        match &self.pattern {
+            Pat::Ident(pattern) if pattern.subpat.is_none() && pattern.by_ref.is_none() => {
+                Some((&pattern.ident, pattern.mutability))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_used(&self) -> bool {
+        !self.used.is_empty()
+    }
+}
+
+/// What the signature says of them, in order.
+pub(super) fn read(inputs: &Punctuated<FnArg, Token![,]>, body: &Group) -> (Option<Receiver>, Vec<Parameter>) {
+    let mut receiver = None;
+    let mut parameters = Vec::new();
+    for input in inputs {
+        match input {
+            FnArg::Receiver(this) => {
+                let word = Ident::new("self", this.self_token.span);
+                receiver = Some(Receiver {
+                    token: this.self_token,
+                    passing: match &this.kind {
+                        ReceiverKind::Reference(_, _, None) => Passing::Shared,
+                        ReceiverKind::Reference(_, _, Some(_)) => Passing::Exclusive,
+                        ReceiverKind::Typed(_, ty) => passing(ty),
+                        _ => Passing::Value,
+                    },
+                    used: code::mentions(body.stream(), &word),
+                });
+            }
+            FnArg::Typed(typed) => {
+                let mut names = Vec::new();
+                bound_names(&typed.pat, &mut names);
+                parameters.push(Parameter {
+                    attributes: typed.attrs.clone(),
+                    pattern: (*typed.pat).clone(),
+                    span: (first_span(&typed.ty), last_span(&typed.ty)),
+                    passing: passing(&typed.ty),
+                    used: names
+                        .iter()
+                        .filter(|name| code::mentions(body.stream(), name))
+                        .cloned()
+                        .collect(),
+                    names,
+                });
+            }
+        }
+    }
+    (receiver, parameters)
+}
+
+fn passing(ty: &Type) -> Passing {
+    match ty {
+        Type::Reference(reference) if reference.mutability.is_some() => Passing::Exclusive,
+        Type::Reference(_) => Passing::Shared,
+        Type::Group(group) => passing(&group.elem),
+        Type::Paren(paren) => passing(&paren.elem),
+        _ => Passing::Value,
+    }
+}
+
+pub(super) fn first_span(tokens: &impl ToTokens) -> Span {
+    tokens
+        .to_token_stream()
+        .into_iter()
+        .next()
+        .map_or_else(Span::call_site, |token| token.span())
+}
+
+fn last_span(tokens: &impl ToTokens) -> Span {
+    tokens
+        .to_token_stream()
+        .into_iter()
+        .last()
+        .map_or_else(Span::call_site, |token| token.span())
+}
+
+fn bound_names(pattern: &Pat, names: &mut Vec<Ident>) {
+    match pattern {
+        Pat::Ident(pattern) => {
+            names.push(pattern.ident.clone());
+            if let Some((_, inner)) = &pattern.subpat {
+                bound_names(inner, names);
+            }
+        }
+        Pat::Paren(pattern) => bound_names(&pattern.pat, names),
+        Pat::Reference(pattern) => bound_names(&pattern.pat, names),
+        Pat::Slice(pattern) => pattern.elems.iter().for_each(|inner| bound_names(inner, names)),
+        Pat::Struct(pattern) => pattern.fields.iter().for_each(|field| bound_names(&field.pat, names)),
+        Pat::Tuple(pattern) => pattern.elems.iter().for_each(|inner| bound_names(inner, names)),
+        Pat::TupleStruct(pattern) => pattern.elems.iter().for_each(|inner| bound_names(inner, names)),
+        // All alternatives bind the same names.
+        Pat::Or(pattern) => pattern.cases.iter().take(1).for_each(|inner| bound_names(inner, names)),
+        _ => {}
+    }
+}

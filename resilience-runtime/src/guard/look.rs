@@ -1,0 +1,49 @@
+//! Looks at a guard that take nothing.
+
+use resilience_policy::Mode;
+
+use super::enter::split;
+use crate::clock;
+use crate::dependency::{Entry, Pinned};
+use crate::event;
+use crate::layer::breaker::Reading;
+use crate::rejection::Reason;
+
+/// Whether a call of this name would be admitted now, with every layer that it has. Takes nothing.
+pub(crate) fn would_admit(entry: &Entry) -> Result<(), Reason> {
+    let pinned = entry.pin();
+    match pinned.mode {
+        Mode::Observe | Mode::Off => return Ok(()),
+        Mode::Isolate => return Err(Reason::Isolated),
+        Mode::Enforce => {}
+    }
+    if pinned.hold().left(clock::now).is_some() {
+        return Err(Reason::Held);
+    }
+    if let Some((breaker, _)) = pinned.breaker() {
+        let (answer, made) = breaker.would_admit(clock::now());
+        for transition in made.into_iter().flatten() {
+            event::transition(&pinned, transition);
+        }
+        if let Err(refusal) = answer {
+            return Err(split(refusal).0);
+        }
+    }
+    if let Some((bulkhead, numbers)) = pinned.bulkhead() {
+        let may_wait = !numbers.max_wait.is_zero() && bulkhead.waiting() < numbers.max_waiting;
+        if !bulkhead.has_room() && !may_wait {
+            return Err(Reason::BulkheadFull);
+        }
+    }
+    Ok(())
+}
+
+/// The state of a breaker as it is now, transitions reported.
+pub(crate) fn read_breaker(pinned: &Pinned) -> Option<Reading> {
+    let (breaker, _) = pinned.breaker()?;
+    let (reading, made) = breaker.read(clock::now());
+    for transition in made.into_iter().flatten() {
+        event::transition(pinned, transition);
+    }
+    Some(reading)
+}

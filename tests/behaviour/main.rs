@@ -1,0 +1,30 @@
+//! Behaviour that other resilience libraries test, case by case, and what happens between each two of our layers.
+//! `README.md` in this folder says which case is proved where.
+
+#[path = "../kit/mod.rs"]
+mod kit;
+mod stand;
+
+mod breaker_counting;
+mod breaker_hand;
+mod bulkhead;
+mod bulkhead_and_breaker;
+mod composition;
+mod deadline;
+mod dropped;
+mod fallback_forms;
+mod fallbacks;
+mod half_open;
+mod half_open_clock;
+mod identity;
+mod late_results;
+mod life;
+mod modes;
+mod panics;
+mod policy_faults;
+mod policy_file;
+mod retry;
+mod retry_and_breaker;
+mod sums;
+mod time_windows;
+mod timeout;

@@ -1,0 +1,116 @@
+//! A body that panics is a failure, gives everything back, and goes on unwinding.
+
+use std::panic::AssertUnwindSafe;
+
+use crate::kit::{FarError, Gate, Script, settle};
+use crate::stand::{Stand, words};
+
+const LINES: &str = r#"
+timeout = "10s"
+failures = ["connect"]
+bulkhead = { max_concurrent = 1, max_waiting = 1, max_wait = "1h" }
+retry = { max_attempts = 3, backoff = "0s" }
+breaker = { window = "2 calls", minimum_calls = 1, failure_rate = false, cooldown = "1s", cooldown_jitter = 0.0 }
+"#;
+
+async fn panics(far: &Stand, script: &str) {
+    let body = Script::new(script);
+    assert!(far.begin_script(&body).await.await.unwrap_err().is_panic(), "{script}");
+    assert_eq!((body.running(), far.slots()), (0, (0, 0)), "{script}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_first_poll_and_after_it_always_counted_and_never_repeated() {
+    for script in ["P", "P/10ms"] {
+        let far = Stand::new(LINES);
+        panics(&far, script).await;
+        // Kind `other` is not listed, and it counts all the same.
+        assert_eq!((far.window(), far.failed_and_slow().0), (1, 1), "{script}");
+        assert_eq!(far.one("S").await, "ok");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_repeat() {
+    let far = Stand::new(LINES);
+    panics(&far, "C P S").await;
+    assert_eq!(far.failed_and_slow().0, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_the_closure_that_makes_the_body() {
+    let far = Stand::new(LINES);
+    let guard = far.guard.clone();
+    let call = tokio::spawn(async move {
+        let mut first = true;
+        guard
+            .call(|| {
+                assert!(!std::mem::take(&mut first), "the closure panics");
+                async { Ok::<_, FarError>(()) }
+            })
+            .await
+    });
+    assert!(call.await.unwrap_err().is_panic());
+    assert_eq!((far.slots(), far.failed_and_slow().0), ((0, 0), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_in_line_gets_the_slot() {
+    let far = Stand::new(LINES);
+    let first = far.begin_script(&Script::new("P/10ms")).await;
+    let gate = Gate::new("S");
+    let second = far.begin(&gate, 1).await.pop().unwrap();
+    assert_eq!(far.slots(), (1, 1));
+    assert!(first.await.unwrap_err().is_panic());
+    settle().await;
+    assert_eq!((far.slots(), gate.running()), ((1, 0), 1));
+    gate.open(1);
+    assert_eq!(second.await.unwrap(), "ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_opens_the_breaker_like_any_failure() {
+    let far = Stand::new("timeout = \"10s\"\nbreaker = { window = \"9 calls\", consecutive_failures = 3 }");
+    for _ in 0..3 {
+        assert_eq!(far.state(), "closed");
+        assert!(far.begin_script(&Script::new("P")).await.await.unwrap_err().is_panic());
+    }
+    assert_eq!(far.each("S").await, words("open"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_while_off_or_observed_is_only_passed_on() {
+    for mode in ["off", "observe"] {
+        let far = Stand::new(&format!("mode = \"{mode}\"\n{LINES}"));
+        panics(&far, "P/5ms").await;
+        assert_eq!(far.one("S").await, "ok", "{mode}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_panics_while_it_is_dropped_at_its_limit_leaves_no_slot_behind() {
+    struct Bad;
+
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            panic!("the body's destructor panics");
+        }
+    }
+
+    let far = Stand::new("timeout = \"10ms\"\nbulkhead.max_concurrent = 1\nbreaker = { window = \"9 calls\" }");
+    let guard = far.guard.clone();
+    let call = tokio::spawn(
+        AssertUnwindSafe(async move {
+            guard
+                .call_once(async {
+                    let _bad = Bad;
+                    std::future::pending::<Result<(), FarError>>().await
+                })
+                .await
+        })
+        .0,
+    );
+    assert!(call.await.unwrap_err().is_panic());
+    assert_eq!(far.slots(), (0, 0));
+    assert_eq!(far.one("S").await, "ok");
+}

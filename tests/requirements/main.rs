@@ -1,0 +1,20 @@
+//! What the field's literature asks of such a system, row by row, through the public API on paused time.
+//! `README.md` beside this file says which test proves which row.
+
+#[path = "../kit/mod.rs"]
+mod kit;
+
+mod avatar;
+mod bulkheads;
+mod classes;
+mod configuration;
+mod fallbacks;
+mod half_open;
+mod machine;
+mod parallel;
+mod reports;
+mod zz_edge;
+mod stagedoor_answers;
+mod stagedoor_breaker;
+mod stagedoor_bulkhead;
+mod stagedoor_retry;

@@ -1,0 +1,52 @@
+//! What the misuses share.
+#![allow(dead_code)]
+
+use std::task::Poll;
+
+use resilience_runtime::{Classify, FailureKind, Outcome, Rejection};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AppError {
+    Shed(String),
+    Down,
+    Bad(u32),
+}
+
+impl From<Rejection> for AppError {
+    fn from(rejection: Rejection) -> Self {
+        AppError::Shed(rejection.to_string())
+    }
+}
+
+impl Classify for AppError {
+    fn classify(&self) -> Outcome {
+        match self {
+            AppError::Bad(_) => Outcome::Business,
+            AppError::Shed(_) => Outcome::Ignored,
+            AppError::Down => Outcome::Failure(FailureKind::Server),
+        }
+    }
+}
+
+impl From<std::num::ParseIntError> for AppError {
+    fn from(_: std::num::ParseIntError) -> Self {
+        AppError::Bad(0)
+    }
+}
+
+pub type Res<T, E = AppError> = Result<T, E>;
+
+/// Pending once, then ready.
+pub async fn tick() {
+    let mut first = true;
+    std::future::poll_fn(move |context| {
+        if first {
+            first = false;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    })
+    .await;
+}
