@@ -9,8 +9,10 @@ use crate::code::Code;
 use crate::fault::Faults;
 
 mod form;
+mod given;
 
-pub(crate) use form::{Form, Given, StaleKey};
+pub(crate) use form::{Form, StaleKey};
+pub(crate) use given::Given;
 
 /// The attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

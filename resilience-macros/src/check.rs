@@ -13,6 +13,8 @@ use crate::krate;
 use crate::policy::Source;
 
 mod chain;
+#[cfg(test)]
+mod tests;
 
 /// A function whose attributes fit it, each other and the policy.
 pub(crate) struct Guarded {
@@ -275,7 +277,7 @@ fn is_closed(dependency: &Dependency) -> bool {
     dependency.fail == Fail::Closed
 }
 
-/// The stale form's key, if the function has arguments that it could depend on.
+/// Whether a stale form has to say what its answer depends on.
 fn lacks_key(function: &Function, key: &StaleKey) -> bool {
     matches!(key, StaleKey::Unsaid) && (function.receiver.is_some() || !function.parameters.is_empty())
 }

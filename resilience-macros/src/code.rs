@@ -1,6 +1,6 @@
 //! Pieces of the user's source: kept as tokens, exactly as written.
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::Expr;
 use syn::ext::IdentExt;
@@ -62,6 +62,17 @@ impl Code {
             text.push_str(word);
         }
         text
+    }
+
+    /// A reference to its value, shown where it stands: what is asked of the value is asked there.
+    pub(crate) fn borrowed(&self) -> TokenStream {
+        let (first, last) = self.ends();
+        let and = Punct::new('&', Spacing::Alone);
+        let mut and = TokenTree::Punct(and);
+        and.set_span(Span::mixed_site().located_at(first));
+        let mut value = Group::new(Delimiter::Parenthesis, self.0.clone());
+        value.set_span(Span::mixed_site().located_at(last));
+        [and, TokenTree::Group(value)].into_iter().collect()
     }
 
     /// Its names, if it is nothing but names with `::` between them.

@@ -18,7 +18,7 @@
 //!     let __resilience_body = async move {
 //!         let id = Clone::clone(&*__resilience_arg_0);                  // not before the body is first polled
 //!         let _ = (&n, &self);                                          // in reverse: the plain drop order
-//!         if false { let r: Res<u32> = loop {}; return r; }             // the type is known before the body is
+//!         if let Some(r) = None::<Res<u32>> { return r; }               // the type is known before the body is
 //!         match () { () => { BODY } }                                   // the user's own braces
 //!     };
 //!     match __resilience_call.only(__resilience_ops, __resilience_body).await {
@@ -35,11 +35,11 @@
 //! an `Option`. What `#[async_trait]` made goes through `Box::pin(async move { … })`, with the user's body in a closure.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 
 use crate::args::{Form, Kind};
 use crate::check::Guarded;
-use crate::code;
+use crate::code::{self, Code};
 
 mod arguments;
 mod body;
@@ -156,9 +156,10 @@ impl Guarded {
             None => quote_spanned!(site()=> #krate::private::Call::begin(&__RESILIENCE_SITE)),
             Some(key) => {
                 let references = arguments.by_reference(key);
+                let key = key.borrowed();
                 quote_spanned! {site()=> {
                     #references
-                    #krate::private::Call::begin_keyed(&__RESILIENCE_SITE, &(#key))
+                    #krate::private::Call::begin_keyed(&__RESILIENCE_SITE, #key)
                 }}
             }
         };
@@ -244,8 +245,8 @@ impl Guarded {
         for (at, key) in self.keys_of_stale() {
             let name = chain::stale_key(at);
             let references = key.map(|key| arguments.by_reference(key));
-            let key = key.map_or_else(|| quote_spanned!(site()=> ()), ToTokens::to_token_stream);
-            let of = quote_spanned!(site()=> { #references #krate::private::stale_key(&__RESILIENCE_SITE, &(#key)) });
+            let key = key.map_or_else(|| quote_spanned!(site()=> &()), Code::borrowed);
+            let of = quote_spanned!(site()=> { #references #krate::private::stale_key(&__RESILIENCE_SITE, #key) });
             tokens.extend(quote_spanned!(site()=> let #name = #of;));
         }
         tokens
@@ -253,7 +254,13 @@ impl Guarded {
 
     /// A good answer is kept for the stale forms.
     fn keep(&self) -> TokenStream {
-        let keys = self.keys_of_stale().into_iter().map(|(at, _)| chain::stale_key(at));
-        quote_spanned!(site()=> #(__resilience_call.keep(__resilience_ops, #keys, &__resilience_value);)*)
+        let mut tokens = TokenStream::new();
+        for (form, _) in self.keys_of_stale() {
+            // What a kept answer has to be able to do is asked for by this form.
+            let at = located(self.forms[form].place());
+            let key = chain::stale_key(form);
+            tokens.extend(quote_spanned!(at=> __resilience_call.keep(__resilience_ops, #key, &__resilience_value);));
+        }
+        tokens
     }
 }

@@ -66,7 +66,7 @@ mod relay;
 /// if the function has no `#[fallback]`.
 #[proc_macro_attribute]
 pub fn breaker(args: TokenStream, item: TokenStream) -> TokenStream {
-    relay::relay("breaker", args.into(), item.into()).into()
+    relay::relay("breaker", &args.into(), item.into()).into()
 }
 
 /// Bounds how many tasks one dependency can hold at a time.
@@ -74,7 +74,7 @@ pub fn breaker(args: TokenStream, item: TokenStream) -> TokenStream {
 /// ```ignore (the runtime crate has the examples that run)
 /// #[bulkhead("search", key = tenant)]
 /// #[fallback(value = Vec::new())]
-/// async fn search(&self, tenant: TenantId, words: &str) -> Result<Vec<Hit>, SearchError> { … }
+/// async fn search(&self, tenant: TenantId, words: &str) -> Result<Vec<Hit>, SearchError> { /* … */ }
 /// ```
 ///
 /// A call keeps its slot until it ends, the pauses between its attempts included.
@@ -87,7 +87,7 @@ pub fn breaker(args: TokenStream, item: TokenStream) -> TokenStream {
 /// It is a compile error if the policy lacks `[dependency.….bulkhead]`, or `per_key` where there is a `key`.
 #[proc_macro_attribute]
 pub fn bulkhead(args: TokenStream, item: TokenStream) -> TokenStream {
-    relay::relay("bulkhead", args.into(), item.into()).into()
+    relay::relay("bulkhead", &args.into(), item.into()).into()
 }
 
 /// Runs the body again after a failure, within the policy's attempts and budget.
@@ -96,7 +96,7 @@ pub fn bulkhead(args: TokenStream, item: TokenStream) -> TokenStream {
 /// #[breaker("search")]
 /// #[retry]
 /// #[fallback(stale(key = words))]
-/// async fn search(&self, words: String) -> Result<Hits, SearchError> { … }
+/// async fn search(&self, words: String) -> Result<Hits, SearchError> { /* … */ }
 /// ```
 ///
 /// References are reborrowed for each attempt; an argument by value is cloned for every attempt that may be followed by
@@ -110,7 +110,7 @@ pub fn bulkhead(args: TokenStream, item: TokenStream) -> TokenStream {
 /// cannot be cloned.
 #[proc_macro_attribute]
 pub fn retry(args: TokenStream, item: TokenStream) -> TokenStream {
-    relay::relay("retry", args.into(), item.into()).into()
+    relay::relay("retry", &args.into(), item.into()).into()
 }
 
 /// Bounds each attempt by the policy's `timeout`, without a breaker. `#[breaker]` brings it along.
@@ -118,7 +118,7 @@ pub fn retry(args: TokenStream, item: TokenStream) -> TokenStream {
 /// ```ignore (the runtime crate has the examples that run)
 /// #[timeout("redis")]
 /// #[fallback(from_database)]
-/// async fn profile(&self, id: UserId) -> Result<Profile, StoreError> { … }
+/// async fn profile(&self, id: UserId) -> Result<Profile, StoreError> { /* … */ }
 /// ```
 ///
 /// The body of an attempt that is cut short is dropped where it stands.
@@ -130,7 +130,7 @@ pub fn retry(args: TokenStream, item: TokenStream) -> TokenStream {
 /// It is a compile error if the dependency has no `timeout` in the policy.
 #[proc_macro_attribute]
 pub fn timeout(args: TokenStream, item: TokenStream) -> TokenStream {
-    relay::relay("timeout", args.into(), item.into()).into()
+    relay::relay("timeout", &args.into(), item.into()).into()
 }
 
 /// Says what a caller gets when the call is rejected or fails. A guarded function has at least one.
@@ -140,7 +140,7 @@ pub fn timeout(args: TokenStream, item: TokenStream) -> TokenStream {
 /// #[fallback(stale(key = item))]
 /// #[fallback(Self::list_price)]
 /// #[fallback(value = Price::unknown(item))]
-/// async fn price(&self, item: ItemId) -> Result<Price, PriceError> { … }
+/// async fn price(&self, item: ItemId) -> Result<Price, PriceError> { /* … */ }
 /// ```
 ///
 /// Several are tried in the order written, until one answers:
@@ -164,7 +164,7 @@ pub fn timeout(args: TokenStream, item: TokenStream) -> TokenStream {
 /// shape is rustc's own error, at the path.
 #[proc_macro_attribute]
 pub fn fallback(args: TokenStream, item: TokenStream) -> TokenStream {
-    relay::relay("fallback", args.into(), item.into()).into()
+    relay::relay("fallback", &args.into(), item.into()).into()
 }
 
 /// Says what an error means where it is declared: implements `Classify`.

@@ -1,7 +1,7 @@
 //! The policy file of the package at work: found, read and checked once per content, tracked by the build.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -37,17 +37,26 @@ impl Source {
                 "`CARGO_MANIFEST_DIR` is not set, so the policy file cannot be looked for: build with cargo".to_owned(),
             );
         };
-        Self::find_from(&package, std::env::var_os(lookup::VARIABLE))
+        Self::find_from(&package, std::env::var_os(lookup::VARIABLE).as_deref())
     }
 
-    fn find_from(package: &Path, variable: Option<OsString>) -> Result<Self, String> {
-        let file = lookup::at_compile_time(package, variable.as_deref())
+    fn find_from(package: &Path, variable: Option<&OsStr>) -> Result<Self, String> {
+        let file = lookup::at_compile_time(package, variable)
             .map_err(|error| format!("{error}, as a path from the package's folder"))?;
         let policy = read(&file)?;
         Ok(Self {
             policy,
             place: Place::of(&file, package),
         })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(text: &str) -> Self {
+        let policy = Policy::from_toml(text).expect("the test's own policy");
+        Self {
+            policy,
+            place: Place::Relative("/resilience.toml".to_owned()),
+        }
     }
 
     /// The file as messages name it.
@@ -91,11 +100,13 @@ impl Place {
         match (up, below) {
             (Some(up), _) => Self::Relative(format!("{}/{name}", "/..".repeat(up))),
             (None, Some(below)) => {
-                let below: String = below
-                    .iter()
-                    .map(|part| format!("{}/", part.to_string_lossy()))
-                    .collect();
-                Self::Relative(format!("/{below}{name}"))
+                // With `/` on every system: the path becomes part of the source.
+                let mut path = String::from("/");
+                for part in below {
+                    path.push_str(&part.to_string_lossy());
+                    path.push('/');
+                }
+                Self::Relative(path + &name)
             }
             (None, None) => Self::Absolute(file.to_string_lossy().into_owned()),
         }

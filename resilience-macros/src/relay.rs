@@ -19,7 +19,7 @@ use crate::krate;
 const WEAVE: &str = "__weave";
 
 /// Adds `kind(args)` to the hidden attribute of `item`.
-pub(crate) fn relay(kind: &str, args: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn relay(kind: &str, args: &TokenStream, item: TokenStream) -> TokenStream {
     // The span of the attribute itself travels in the name, for the errors that are about the whole attribute.
     let kind = Ident::new(kind, Span::call_site());
     let entry = quote!(#kind(#args));
@@ -114,4 +114,49 @@ fn args_of<'a>(
             _ => None,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> TokenStream {
+        text.parse().expect("the test's own tokens")
+    }
+
+    fn relayed(kind: &str, args: &str, item: &str) -> String {
+        relay(kind, &tokens(args), tokens(item)).to_string()
+    }
+
+    #[test]
+    fn the_first_adds_the_hidden_attribute_behind_all_others() {
+        let relayed = relayed(
+            "breaker",
+            "\"payrail\"",
+            "#[doc = \"d\"] #[fallback(spare)] pub async fn f() {}",
+        );
+        let expected = "#[doc = \"d\"] #[fallback(spare)] \
+                        #[::resilience_runtime::__weave(breaker(\"payrail\"))] pub async fn f() {}";
+        assert_eq!(relayed, tokens(expected).to_string());
+    }
+
+    #[test]
+    fn the_others_add_their_entry_to_it() {
+        let item = "#[must_use] #[rr::__weave(breaker(\"payrail\"))] async fn f() {}";
+        let expected = "#[must_use] #[rr::__weave(breaker(\"payrail\"), fallback(none = \"x\"))] async fn f() {}";
+        assert_eq!(relayed("fallback", "none = \"x\"", item), tokens(expected).to_string());
+    }
+
+    #[test]
+    fn the_path_of_the_runtime_may_stand_in_a_later_attribute() {
+        let relayed = relayed(
+            "fallback",
+            "spare",
+            "#[guard(\"payrail\", crate = facade::rt)] async fn f() {}",
+        );
+        assert!(
+            relayed.contains(&tokens("#[facade::rt::__weave(fallback(spare))]").to_string()),
+            "{relayed}"
+        );
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,6 +11,9 @@ use crate::clock::{self, NEVER, nanos};
 tokio::task_local! {
     static DEADLINE: u64;
 }
+
+/// Whether any deadline was ever set: a service without any does not look for one on each call.
+static USED: AtomicBool = AtomicBool::new(false);
 
 pin_project_lite::pin_project! {
     /// The future of [`within`].
@@ -42,7 +46,13 @@ pin_project_lite::pin_project! {
 /// # }
 /// ```
 pub fn within<F: Future>(duration: Duration, future: F) -> Within<F> {
-    Within { end: clock::now().saturating_add(nanos(duration)), inner: future }
+    if !USED.load(Ordering::Relaxed) {
+        USED.store(true, Ordering::Relaxed);
+    }
+    Within {
+        end: clock::now().saturating_add(nanos(duration)),
+        inner: future,
+    }
 }
 
 /// What is left until the deadline of [`within`]; `None` without one, zero when it has passed.
@@ -52,7 +62,11 @@ pub fn remaining() -> Option<Duration> {
 }
 
 /// The instant set by [`within`], else [`NEVER`].
+#[inline]
 pub(crate) fn current() -> u64 {
+    if !USED.load(Ordering::Relaxed) {
+        return NEVER;
+    }
     DEADLINE.try_with(|end| *end).unwrap_or(NEVER)
 }
 

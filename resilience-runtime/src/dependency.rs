@@ -57,15 +57,14 @@ impl Pinned {
         &self.instance
     }
 
-    /// Above this an attempt is slow; never, where nobody asks.
-    pub(crate) fn slow_after(&self) -> u64 {
-        self.settings.breaker.as_ref().and_then(|numbers| numbers.slow_after).map_or(NEVER, nanos)
-    }
-
     /// The breaker and its numbers, if the layer is on.
     pub(crate) fn breaker(&self) -> Option<(&Breaker, &BreakerNumbers)> {
         let numbers = self.settings.breaker.as_ref()?;
-        let state = if self.settings.breaker_shared { &self.parent } else { &self.own };
+        let state = if self.settings.breaker_shared {
+            &self.parent
+        } else {
+            &self.own
+        };
         Some((state.breaker.get()?, numbers))
     }
 
@@ -80,14 +79,22 @@ impl Pinned {
     /// The slots and their numbers, if the layer is on.
     pub(crate) fn bulkhead(&self) -> Option<(&Bulkhead, &BulkheadNumbers)> {
         let numbers = self.settings.bulkhead.as_ref()?;
-        let state = if self.settings.slots_shared { &self.parent } else { &self.own };
+        let state = if self.settings.slots_shared {
+            &self.parent
+        } else {
+            &self.own
+        };
         Some((state.bulkhead.get()?, numbers))
     }
 
     /// The budget and the numbers of retries, if the layer is on.
     pub(crate) fn retry(&self) -> Option<(&Budget, &Retry)> {
         let numbers = self.settings.retry.as_ref()?;
-        let state = if self.settings.budget_shared { &self.parent } else { &self.own };
+        let state = if self.settings.budget_shared {
+            &self.parent
+        } else {
+            &self.own
+        };
         Some((&state.budget, numbers))
     }
 
@@ -133,7 +140,10 @@ impl Traits {
 
     fn of(pinned: &Pinned) -> Self {
         let settings = &pinned.settings;
-        let timed = settings.breaker.as_ref().is_some_and(|numbers| numbers.slow_after.is_some());
+        let timed = settings
+            .breaker
+            .as_ref()
+            .is_some_and(|numbers| numbers.slow_after.is_some());
         let unusual = pinned.mode != Mode::Enforce
             || pinned.until != NEVER
             || settings.deadline.is_some()
@@ -147,7 +157,11 @@ impl Traits {
             (timed, Self::TIMED),
             (settings.retry.is_some(), Self::RETRY),
         ];
-        Self(bits.into_iter().filter(|(is_so, _)| *is_so).fold(0, |all, (_, bit)| all | bit))
+        Self(
+            bits.into_iter()
+                .filter(|(is_so, _)| *is_so)
+                .fold(0, |all, (_, bit)| all | bit),
+        )
     }
 
     fn has(self, bit: u32) -> bool {
@@ -165,7 +179,11 @@ impl Traits {
         if layers & LAYER_BREAKER != 0 {
             there |= LAYER_TIMEOUT;
         }
-        let tables = [(Self::BREAKER, LAYER_BREAKER), (Self::BULKHEAD, LAYER_BULKHEAD), (Self::RETRY, LAYER_RETRY)];
+        let tables = [
+            (Self::BREAKER, LAYER_BREAKER),
+            (Self::BULKHEAD, LAYER_BULKHEAD),
+            (Self::RETRY, LAYER_RETRY),
+        ];
         for (table, layer) in tables {
             if !self.has(table) {
                 there &= !layer;
@@ -211,15 +229,31 @@ impl Entry {
     /// The breaker, as the traits say where it stands.
     #[inline]
     pub(crate) fn breaker(&self, traits: Traits) -> Option<&Breaker> {
-        let state = if traits.has(Traits::BREAKER_SHARED) { &self.parent } else { &self.own };
-        if traits.has(Traits::BREAKER) { state.breaker.get() } else { None }
+        let state = if traits.has(Traits::BREAKER_SHARED) {
+            &self.parent
+        } else {
+            &self.own
+        };
+        if traits.has(Traits::BREAKER) {
+            state.breaker.get()
+        } else {
+            None
+        }
     }
 
     /// The slots, as the traits say where they stand.
     #[inline]
     pub(crate) fn bulkhead(&self, traits: Traits) -> Option<&Bulkhead> {
-        let state = if traits.has(Traits::SLOTS_SHARED) { &self.parent } else { &self.own };
-        if traits.has(Traits::BULKHEAD) { state.bulkhead.get() } else { None }
+        let state = if traits.has(Traits::SLOTS_SHARED) {
+            &self.parent
+        } else {
+            &self.own
+        };
+        if traits.has(Traits::BULKHEAD) {
+            state.bulkhead.get()
+        } else {
+            None
+        }
     }
 
     #[inline]
@@ -254,7 +288,8 @@ impl Entry {
     fn publish(&self) {
         let pinned = self.pinned.load();
         let slow_after = pinned.settings.breaker.as_ref().and_then(|numbers| numbers.slow_after);
-        self.slow_after.store(slow_after.map_or(NEVER, nanos), Ordering::Relaxed);
+        self.slow_after
+            .store(slow_after.map_or(NEVER, nanos), Ordering::Relaxed);
         self.traits.store(Traits::of(&pinned).0, Ordering::Relaxed);
     }
 
@@ -288,9 +323,20 @@ pub(crate) struct Parts {
 
 impl Pinned {
     pub(crate) fn assemble(parts: Parts) -> Self {
-        let Parts { settings, own, parent, active, instance, chaos } = parts;
+        let Parts {
+            settings,
+            own,
+            parent,
+            active,
+            instance,
+            chaos,
+        } = parts;
         let answer = active.as_ref().and_then(|active| active.set.answer.as_deref());
-        let fallback = if settings.fallback_shared { &parent.fallback } else { &own.fallback };
+        let fallback = if settings.fallback_shared {
+            &parent.fallback
+        } else {
+            &own.fallback
+        };
         Self {
             identity: Identity::intern(&settings.name, settings.label.as_deref(), answer),
             fallback: Arc::clone(fallback),
@@ -311,7 +357,10 @@ impl State {
     /// Makes the state that these numbers need, or gives it the new numbers.
     pub(crate) fn take_numbers(&self, settings: &Settings, now: u64) -> Renumbered {
         let mut done = Renumbered::default();
-        match (settings.breaker.as_ref().filter(|_| !settings.breaker_shared), self.breaker.get()) {
+        match (
+            settings.breaker.as_ref().filter(|_| !settings.breaker_shared),
+            self.breaker.get(),
+        ) {
             (Some(numbers), Some(breaker)) => done.emptied = breaker.renumber(numbers),
             (Some(numbers), None) => {
                 let _ = self.breaker.set(Breaker::new(numbers, now));
@@ -321,7 +370,9 @@ impl State {
             (None, None) => {}
         }
         if let Some(numbers) = settings.bulkhead.as_ref().filter(|_| !settings.slots_shared) {
-            let bulkhead = self.bulkhead.get_or_init(|| Bulkhead::new(numbers.max_concurrent, numbers.per_key));
+            let bulkhead = self
+                .bulkhead
+                .get_or_init(|| Bulkhead::new(numbers.max_concurrent, numbers.per_key));
             bulkhead.renumber(numbers.max_concurrent, numbers.per_key);
         }
         done

@@ -12,21 +12,6 @@ use crate::rejection::Rejection;
 /// The target of every event.
 pub(crate) const TARGET: &str = "resilience";
 
-/// The names of all events.
-#[cfg(test)]
-pub(crate) const NAMES: [&str; 10] = [
-    "breaker.transition",
-    "call.rejected",
-    "fallback.failed",
-    "policy.reloaded",
-    "policy.refused",
-    "policy.missing",
-    "override.set",
-    "override.expiring",
-    "override.expired",
-    "breaker.sample",
-];
-
 /// Who answered a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Served {
@@ -145,11 +130,22 @@ impl<'a> Event<'a> {
 
     /// Every field but an absent one, by name.
     #[cfg_attr(not(feature = "testing"), allow(dead_code))] // read by records only
+    #[allow(clippy::too_many_lines)] // an arm for each event, with nothing to share
     pub(crate) fn fields(&self) -> Vec<(&'static str, Field<'a>)> {
         use Field::{Bool, Number, Rate, Shown, Text};
         let mut fields = Vec::new();
         match *self {
-            Self::Transition { dependency, instance, from, to, cause, failure_rate, slow_rate, calls, cooldown_ms } => {
+            Self::Transition {
+                dependency,
+                instance,
+                from,
+                to,
+                cause,
+                failure_rate,
+                slow_rate,
+                calls,
+                cooldown_ms,
+            } => {
                 fields.extend([
                     ("dependency", Text(dependency)),
                     ("instance", Text(instance)),
@@ -162,7 +158,13 @@ impl<'a> Event<'a> {
                 fields.extend(slow_rate.map(|rate| ("slow_rate", Rate(rate))));
                 fields.extend(cooldown_ms.map(|ms| ("cooldown_ms", Number(ms))));
             }
-            Self::Rejected { dependency, function, reason, retry_after_ms, observed } => {
+            Self::Rejected {
+                dependency,
+                function,
+                reason,
+                retry_after_ms,
+                observed,
+            } => {
                 fields.extend([
                     ("dependency", Text(dependency)),
                     ("function", Text(function)),
@@ -171,17 +173,36 @@ impl<'a> Event<'a> {
                 ]);
                 fields.extend(retry_after_ms.map(|ms| ("retry_after_ms", Number(ms))));
             }
-            Self::Sample { dependency, outcome, slow } => {
-                fields.extend([("dependency", Text(dependency)), ("outcome", Text(outcome)), ("slow", Bool(slow))]);
+            Self::Sample {
+                dependency,
+                outcome,
+                slow,
+            } => {
+                fields.extend([
+                    ("dependency", Text(dependency)),
+                    ("outcome", Text(outcome)),
+                    ("slow", Bool(slow)),
+                ]);
             }
-            Self::FallbackFailed { dependency, function, kind, why, first } => fields.extend([
+            Self::FallbackFailed {
+                dependency,
+                function,
+                kind,
+                why,
+                first,
+            } => fields.extend([
                 ("dependency", Text(dependency)),
                 ("function", Text(function)),
                 ("kind", Text(kind)),
                 ("why", Shown(why)),
                 ("first", Text(first)),
             ]),
-            Self::Reloaded { file, hash, changes, detail } => fields.extend([
+            Self::Reloaded {
+                file,
+                hash,
+                changes,
+                detail,
+            } => fields.extend([
                 ("file", Text(file)),
                 ("hash", Text(hash)),
                 ("changes", Number(changes as u64)),
@@ -189,14 +210,25 @@ impl<'a> Event<'a> {
             ]),
             Self::Refused { file, error } => fields.extend([("file", Text(file)), ("error", Shown(error))]),
             Self::Missing { file } => fields.push(("file", Text(file))),
-            Self::OverrideSet { dependency, mode, by, reason, seconds } => fields.extend([
+            Self::OverrideSet {
+                dependency,
+                mode,
+                by,
+                reason,
+                seconds,
+            } => fields.extend([
                 ("dependency", Text(dependency)),
                 ("mode", Text(mode)),
                 ("by", Text(by)),
                 ("reason", Text(reason)),
                 ("seconds", Number(seconds)),
             ]),
-            Self::OverrideExpiring { dependency, mode, by, seconds } => fields.extend([
+            Self::OverrideExpiring {
+                dependency,
+                mode,
+                by,
+                seconds,
+            } => fields.extend([
                 ("dependency", Text(dependency)),
                 ("mode", Text(mode)),
                 ("by", Text(by)),
@@ -218,7 +250,9 @@ pub(crate) fn emit(event: &Event<'_>) {
 }
 
 pub(crate) fn transition(pinned: &Pinned, made: Transition) {
-    let Some(numbers) = &pinned.settings.breaker else { return };
+    let Some(numbers) = &pinned.settings.breaker else {
+        return;
+    };
     emit(&Event::Transition {
         dependency: pinned.breaker_name(),
         instance: pinned.instance(),
@@ -237,16 +271,129 @@ pub(crate) fn rejected(pinned: &Pinned, function: &str, rejection: &Rejection, o
         dependency: pinned.identity.name(),
         function,
         reason: rejection.reason().as_str(),
-        retry_after_ms: rejection.retry_after().map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+        retry_after_ms: rejection
+            .retry_after()
+            .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
         observed,
     });
 }
 
 pub(crate) fn sample(pinned: &Pinned, outcome: Outcome, slow: bool) {
-    emit(&Event::Sample { dependency: pinned.breaker_name(), outcome: outcome.word(), slow });
+    emit(&Event::Sample {
+        dependency: pinned.breaker_name(),
+        outcome: outcome.word(),
+        slow,
+    });
 }
 
 /// `first` is what the call itself ended with: the reason of its rejection, or the word of its failure.
-pub(crate) fn fallback_failed(pinned: &Pinned, function: &str, kind: &'static str, why: &dyn Display, first: &'static str) {
-    emit(&Event::FallbackFailed { dependency: pinned.identity.name(), function, kind, why, first });
+pub(crate) fn fallback_failed(
+    pinned: &Pinned,
+    function: &str,
+    kind: &'static str,
+    why: &dyn Display,
+    first: &'static str,
+) {
+    emit(&Event::FallbackFailed {
+        dependency: pinned.identity.name(),
+        function,
+        kind,
+        why,
+        first,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names and fields are what operators' searches and alerts are written against.
+    #[test]
+    fn names_and_fields_are_those_that_are_promised() {
+        let events = [
+            Event::Transition {
+                dependency: "payrail",
+                instance: "api-01",
+                from: "closed",
+                to: "open",
+                cause: "failure_rate",
+                failure_rate: Some(0.5),
+                slow_rate: Some(0.0),
+                calls: 20,
+                cooldown_ms: Some(30_000),
+            },
+            Event::Rejected {
+                dependency: "payrail",
+                function: "charge",
+                reason: "open",
+                retry_after_ms: None,
+                observed: false,
+            },
+            Event::Sample {
+                dependency: "payrail",
+                outcome: "success",
+                slow: false,
+            },
+            Event::FallbackFailed {
+                dependency: "recs",
+                function: "recs",
+                kind: "path",
+                why: &"late",
+                first: "open",
+            },
+            Event::Reloaded {
+                file: "resilience.toml",
+                hash: "7f3a91",
+                changes: 1,
+                detail: &"",
+            },
+            Event::Refused {
+                file: "resilience.toml",
+                error: &"empty",
+            },
+            Event::Missing {
+                file: "resilience.toml",
+            },
+            Event::OverrideSet {
+                dependency: "payrail",
+                mode: "isolate",
+                by: "ops",
+                reason: "drill",
+                seconds: 60,
+            },
+            Event::OverrideExpiring {
+                dependency: "payrail",
+                mode: "isolate",
+                by: "ops",
+                seconds: 60,
+            },
+            Event::OverrideExpired {
+                dependency: "payrail",
+                mode: "isolate",
+                by: "ops",
+            },
+        ];
+        let seen: Vec<_> = events
+            .iter()
+            .map(|event| {
+                let fields: Vec<_> = event.fields().iter().map(|(name, _)| *name).collect();
+                format!("{}: {}", event.name(), fields.join(" "))
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                "breaker.transition: dependency instance from to cause calls failure_rate slow_rate cooldown_ms",
+                "call.rejected: dependency function reason observed",
+                "breaker.sample: dependency outcome slow",
+                "fallback.failed: dependency function kind why first",
+                "policy.reloaded: file hash changes detail",
+                "policy.refused: file error",
+                "policy.missing: file",
+                "override.set: dependency mode by reason seconds",
+                "override.expiring: dependency mode by seconds",
+                "override.expired: dependency mode by",
+            ]
+        );
+    }
 }

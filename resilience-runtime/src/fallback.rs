@@ -25,7 +25,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::clock;
-use crate::guard::Call;
+use crate::dependency::Pinned;
+use crate::guard::Calling;
 use crate::ops::{End, Ops};
 use crate::outcome::Outcome;
 
@@ -97,12 +98,12 @@ impl State {
 }
 
 /// The chain of a call that ended without an answer.
-pub(crate) fn fall<O: Ops>(call: Call, ops: O, end: End<O::Return>) -> Chain<O> {
+pub(crate) fn fall<O: Ops>(call: Calling<'static>, ops: O, end: End<O::Return>) -> Chain<O> {
     Chain::new(call, ops, end)
 }
 
 /// Keeps a good answer for a `stale` form.
-pub(crate) fn keep<O>(call: &Call, ops: O, key: StaleKey, answer: &O::Return)
+pub(crate) fn keep<O>(pinned: &Pinned, ops: O, key: StaleKey, answer: &O::Return)
 where
     O: Ops<Value: Clone + Send + Sync + 'static>,
 {
@@ -110,7 +111,6 @@ where
     if let Some(value) = O::success(answer)
         && ops.judge(answer) == Outcome::Success
     {
-        let pinned = call.pinned();
         let settings = &pinned.settings.fallback;
         let limits = stale::Limits {
             entries: usize::try_from(settings.max_entries).unwrap_or(usize::MAX),

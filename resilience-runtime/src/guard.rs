@@ -13,26 +13,25 @@ mod enter;
 mod handle;
 mod look;
 mod settle;
+mod short;
+mod woven;
 
 use std::cell::OnceCell;
-use std::hash::Hash;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use resilience_policy::Mode;
 
-pub use attempt::{Attempt, Only};
 pub use handle::{CallOnce, Guard};
 pub(crate) use look::{read_breaker, would_admit};
+pub use woven::{Attempt, Call, Only};
 
 use crate::clock::{self, NEVER, nanos};
 use crate::dependency::{Entry, Pinned, Traits};
 use crate::event::{self, Served};
-use crate::keys;
 use crate::layer::breaker::{Mark, Permit, Transitions};
 use crate::layer::bulkhead::{Key, Slot, Ticket};
-use crate::ops::{End, Ops};
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
 use crate::rejection::{Reason, Rejection};
 use crate::site::Site;
@@ -44,12 +43,12 @@ const EVERY_LAYER: u8 = LAYER_BREAKER | LAYER_BULKHEAD | LAYER_RETRY | LAYER_TIM
 /// One call: the numbers it began with, its slot, its attempts so far. Dropping it gives everything back and
 /// counts it cancelled, unless it ended.
 ///
-/// A plain call (nothing unusual in its numbers, no deadline, no retry) that is over in its first poll pins
-/// nothing: it reads the few numbers it needs where they stand. As soon as it is pending, or anything but a good
-/// answer happens, it holds the numbers in force until its end.
+/// A plain call (nothing unusual in its numbers, no deadline, no retry) that is over in its first poll never makes one
+/// of these, see [`short`]. As soon as it is pending, or anything but a good answer happens, it does, and holds the
+/// numbers in force until its end.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools)] // each is a fact of its own, and all are read on the short way
-pub struct Calling<'e> {
+pub(crate) struct Calling<'e> {
     entry: EntryRef<'e>,
     pinned: OnceCell<Arc<Pinned>>,
     site: Option<&'static Site>,
@@ -73,9 +72,6 @@ pub struct Calling<'e> {
     running: Option<Running>,
 }
 
-/// The call of an annotated function.
-pub type Call = Calling<'static>;
-
 /// Where the entry of a call is kept.
 #[derive(Debug)]
 pub(crate) enum EntryRef<'e> {
@@ -95,6 +91,15 @@ impl Deref for EntryRef<'_> {
     }
 }
 
+/// What a call begins with.
+#[derive(Debug)]
+pub(crate) struct Start<'e> {
+    entry: EntryRef<'e>,
+    site: Option<&'static Site>,
+    key: Key,
+    layers: u8,
+}
+
 /// An admitted attempt, until it is settled.
 #[derive(Debug)]
 struct Running {
@@ -107,42 +112,31 @@ struct Running {
     reason: Reason,
 }
 
-impl Calling<'static> {
-    /// A call of an annotated function.
-    #[inline]
-    pub fn begin(site: &'static Site) -> Self {
-        Self::new(site.entry(), Some(site), site.spec().layers, None)
-    }
-
-    /// The same with a key for the slots per key.
-    pub fn begin_keyed<K: Hash + ?Sized>(site: &'static Site, key: &K) -> Self {
-        Self::new(site.entry(), Some(site), site.spec().layers, Some(keys::hash(key)))
-    }
-
-    /// The chain of fallbacks of a call that failed or was rejected.
-    pub fn fall<O: Ops>(self, ops: O, end: End<O::Return>) -> crate::fallback::Chain<O> {
-        crate::fallback::fall(self, ops, end)
-    }
-
-    /// Keeps a good answer for the `stale` form.
-    pub fn keep<O: Ops>(&self, ops: O, key: crate::fallback::StaleKey, answer: &O::Return)
-    where
-        O::Value: Clone + Send + Sync + 'static,
-    {
-        crate::fallback::keep(self, ops, key, answer);
-    }
-}
-
 impl<'e> Calling<'e> {
-    #[inline]
-    pub(crate) fn of(entry: &'e Entry, layers: u8) -> Self {
-        Self::new(EntryRef::Borrowed(entry), None, layers, None)
+    /// A call of an annotated function, the long way.
+    #[cfg(test)]
+    pub(crate) fn of_site(site: &'static Site) -> Calling<'static> {
+        Calling::new(Start {
+            entry: site.entry(),
+            site: Some(site),
+            key: None,
+            layers: site.spec().layers,
+        })
     }
 
-    #[inline]
-    fn new(entry: EntryRef<'e>, site: Option<&'static Site>, layers: u8, key: Key) -> Self {
+    fn new(start: Start<'e>) -> Self {
+        let traits = start.entry.traits();
+        Self::with(start, traits)
+    }
+
+    fn with(start: Start<'e>, traits: Traits) -> Self {
+        let Start {
+            entry,
+            site,
+            key,
+            layers,
+        } = start;
         let within = crate::deadline::current();
-        let traits = entry.traits();
         let mut call = Self {
             entry,
             pinned: OnceCell::new(),
@@ -189,24 +183,12 @@ impl<'e> Calling<'e> {
         }
     }
 
-    /// One attempt of a call whose function has no `#[retry]`. The future's output is how the call ended.
-    #[inline]
-    pub fn only<'c, O: Ops, B: Future<Output = O::Return>>(&'c mut self, ops: O, body: B) -> Only<'c, 'e, O, B> {
-        self.layers &= !LAYER_RETRY;
-        Only::new(self.attempt(ops, body))
-    }
-
-    /// One attempt, with the pause before it if it is a repeat. The future's output says whether to run the body
-    /// again.
-    #[inline]
-    pub fn attempt<'c, O: Ops, B: Future<Output = O::Return>>(&'c mut self, ops: O, body: B) -> Attempt<'c, 'e, O, B> {
-        Attempt::new(self, ops, body)
-    }
-
-    /// Whether the attempt that is made next may be followed by another: then its arguments have to be kept.
-    pub fn may_repeat(&self) -> bool {
+    fn may_repeat(&self) -> bool {
         self.layer(LAYER_RETRY)
-            && self.pinned().retry().is_some_and(|(_, numbers)| self.attempts + 1 < numbers.max_attempts)
+            && self
+                .pinned()
+                .retry()
+                .is_some_and(|(_, numbers)| self.attempts + 1 < numbers.max_attempts)
     }
 
     /// The numbers of this call, in force until its end.
@@ -240,11 +222,6 @@ impl<'e> Calling<'e> {
     fn close_as(&mut self, served: Served) {
         let outcome = self.ended.unwrap_or(CallOutcome::Failure);
         self.count(outcome, served);
-    }
-
-    /// Whether a good answer can be settled the short way.
-    fn is_short(&self) -> bool {
-        self.plain && !self.layer(LAYER_RETRY)
     }
 
     fn layer(&self, layer: u8) -> bool {

@@ -73,7 +73,10 @@ fn from_file(file: &Path) -> Result<Resilience, InitError> {
     let runtime = Runtime::new(policy);
     runtime.install()?;
     let watch = Watch::start(runtime.clone(), file.to_owned(), bytes, environment);
-    Ok(Resilience { runtime, watch: Some(watch) })
+    Ok(Resilience {
+        runtime,
+        watch: Some(watch),
+    })
 }
 
 /// Why the process has no runtime of its own.
@@ -89,7 +92,12 @@ enum Kind {
 
 impl InitError {
     pub(crate) fn missing(file: &Path, missing: Vec<Missing>) -> Self {
-        Self { kind: Kind::Missing { file: file.display().to_string(), missing } }
+        Self {
+            kind: Kind::Missing {
+                file: file.display().to_string(),
+                missing,
+            },
+        }
     }
 
     pub(crate) fn second() -> Self {
@@ -115,7 +123,9 @@ impl InitError {
 
 impl From<PolicyError> for InitError {
     fn from(error: PolicyError) -> Self {
-        Self { kind: Kind::Policy(error) }
+        Self {
+            kind: Kind::Policy(error),
+        }
     }
 }
 

@@ -7,7 +7,11 @@ pub(crate) fn name(policy: Option<&str>) -> String {
         .map(str::to_owned)
         .or_else(|| variable("RESILIENCE_INSTANCE"))
         .or_else(|| variable("HOSTNAME"))
-        .or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|name| name.trim().to_owned()))
+        .or_else(|| {
+            std::fs::read_to_string("/proc/sys/kernel/hostname")
+                .ok()
+                .map(|name| name.trim().to_owned())
+        })
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| "unnamed".to_owned())
 }

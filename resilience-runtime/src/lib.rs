@@ -3,6 +3,83 @@
 //! Attributes on async client functions say what protects them and what their caller gets instead; every number stands
 //! in one file, `resilience.toml`, which an operator edits while the service runs; and the compiler refuses a guarded
 //! function that has not decided what its caller gets.
+//!
+//! ```
+//! use resilience_runtime::{Failure, Reason, breaker, bulkhead, fallback};
+//!
+//! #[breaker("payrail")]
+//! #[bulkhead]
+//! #[fallback(none = "the order stays pending; the buyer is told when to come back")]
+//! async fn charge(order: u32) -> Result<String, Failure<std::io::Error>> {
+//!     // Here your client calls Payrail.
+//!     Ok(format!("receipt of order {order}"))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! match charge(7).await {
+//!     Ok(receipt) => println!("{receipt}"),
+//!     // `Display` names no host and no dependency: it may be shown to a client.
+//!     Err(Failure::Rejected(refused)) => println!("503, Retry-After {:?}: {refused}", refused.retry_after()),
+//!     Err(Failure::Error(error)) => println!("502: {error}"),
+//! }
+//! # assert!(charge(7).await.is_ok());
+//! # }
+//! ```
+//!
+//! with this in `resilience.toml`, in the package's folder or its workspace's root:
+//!
+//! ```toml
+//! version = 1
+//!
+//! [dependency.payrail]
+//! fail    = "closed"       # a fallback may only refuse
+//! timeout = "1s"           # of one attempt
+//! breaker.window          = "20 calls"
+//! bulkhead.max_concurrent = 12
+//! ```
+//!
+//! # The order of the layers
+//!
+//! ```text
+//! fallback ( deadline ( bulkhead ( retry ( breaker ( timeout ( body ))))))
+//! ```
+//!
+//! It is fixed, in whatever order the attributes stand. A call keeps one slot of the bulkhead until it ends; each attempt
+//! goes through the breaker, which refuses before the body is polled; the fallback sees a rejection or a failure, never a
+//! business answer. The body, the pauses and the fallback are polled in the caller's task.
+//!
+//! # What counts
+//!
+//! The error type says it, once: [`Classify`], by hand or derived. [`std::io::Error`] is classified here; those of `http`
+//! and `reqwest` are behind the features of these names. `classify = path` on an attribute judges the return value
+//! instead, and is the way for functions that do not return a `Result`.
+//!
+//! # At start
+//!
+//! [`init`] finds the policy file, loads it, makes it the process's own and watches it. Without it the guards work with
+//! the numbers of the build. [`Runtime`] and [`Guard`] do the same without macros and without a file:
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use resilience_runtime::{Policy, Runtime};
+//!
+//! let policy = Policy::from_toml("version = 1\n[dependency.disk]\nfail = \"closed\"\ntimeout = \"1s\"\nbreaker = {}\n")?;
+//! let disk = Runtime::new(policy).guard("disk")?;
+//! let answer = disk.call(|| async { std::fs::read("no such file") }).await;
+//! assert!(answer.unwrap_err().error().is_some());
+//! # Ok(()) }
+//! ```
+//!
+//! # Features
+//!
+//! - `watch` (default): the operating system announces edits of the file; without it the content is polled.
+//! - `testing`: time follows tokio's clock, and `testing` sets states by hand. For users' own tests.
+//! - `http`, `reqwest`: their errors and statuses are classified.
+//!
+//! # Cancel safety
+//!
+//! Dropping a guarded call at any await gives its slot, its probe and its place in the line back, counts it neither as
+//! success nor as failure, and runs no fallback.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod available;

@@ -96,9 +96,14 @@ fn for_site(policy: &Policy, site: &'static Site) -> Vec<Missing> {
         nearest: policy.nearest(spec.dependency).map(str::to_owned),
         plain,
     };
-    let Some(settings) = policy.dependency(spec.dependency) else { return vec![lacks(None, false)] };
-    let mut missing: Vec<_> =
-        site.needs().filter(|table| !has(settings, table)).map(|table| lacks(Some(table), false)).collect();
+    let Some(settings) = policy.dependency(spec.dependency) else {
+        return vec![lacks(None, false)];
+    };
+    let mut missing: Vec<_> = site
+        .needs()
+        .filter(|table| !has(settings, table))
+        .map(|table| lacks(Some(table), false))
+        .collect();
     let must_answer = spec.plain && spec.forms.last() == Some(&Form::Value);
     if must_answer && settings.fail == Fail::Closed {
         missing.push(lacks(None, true));

@@ -30,7 +30,13 @@ pub struct Override {
 impl Override {
     /// A hand that holds for `duration` from now.
     pub fn new(mode: Mode, by: impl Into<String>, reason: impl Into<String>, duration: Duration) -> Self {
-        Self { mode, by: by.into(), reason: reason.into(), until: crate::clock::wall() + duration, answer: None }
+        Self {
+            mode,
+            by: by.into(),
+            reason: reason.into(),
+            until: crate::clock::wall() + duration,
+            answer: None,
+        }
     }
 }
 

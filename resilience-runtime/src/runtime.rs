@@ -81,7 +81,10 @@ impl Runtime {
             inner: Arc::new(Inner {
                 entries: ArcSwap::from_pointee(HashMap::new()),
                 states: Mutex::new(BTreeMap::new()),
-                policy: ArcSwap::from_pointee(InForce { policy: policy.clone(), loaded_at: clock::wall() }),
+                policy: ArcSwap::from_pointee(InForce {
+                    policy: policy.clone(),
+                    loaded_at: clock::wall(),
+                }),
                 instance,
                 overrides: Mutex::new(Overrides::default()),
                 installed: AtomicBool::new(false),
@@ -110,7 +113,9 @@ impl Runtime {
 
     /// The runtime of this scope, else of the process, else the compiled-in one.
     pub fn current() -> Self {
-        scoped().or_else(|| installed().cloned()).unwrap_or_else(|| compiled_in::runtime().clone())
+        scoped()
+            .or_else(|| installed().cloned())
+            .unwrap_or_else(|| compiled_in::runtime().clone())
     }
 
     /// Runs `future` with this runtime: guarded calls inside use it. The returned future owns the runtime, so it
@@ -146,10 +151,15 @@ impl Runtime {
     }
 
     pub(crate) fn entry(&self, dependency: &str) -> Result<Arc<Entry>, UnknownDependency> {
-        self.inner.entries.load().get(dependency).cloned().ok_or_else(|| UnknownDependency {
-            name: dependency.to_owned(),
-            nearest: self.policy().nearest(dependency).map(str::to_owned),
-        })
+        self.inner
+            .entries
+            .load()
+            .get(dependency)
+            .cloned()
+            .ok_or_else(|| UnknownDependency {
+                name: dependency.to_owned(),
+                nearest: self.policy().nearest(dependency).map(str::to_owned),
+            })
     }
 
     /// The entry of an annotated function. A name that this policy lacks works with the compiled-in numbers, and
@@ -194,7 +204,11 @@ impl Runtime {
     }
 
     pub(crate) fn refusal(&self) -> Option<String> {
-        self.inner.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner
+            .refusal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub(crate) fn set_refusal(&self, refusal: Option<String>) {
@@ -253,7 +267,10 @@ impl Runtime {
             return missing::for_install(policy);
         }
         let entries = self.entries();
-        let used = entries.values().filter(|entry| entry.is_used()).map(|entry| entry.name.as_ref());
+        let used = entries
+            .values()
+            .filter(|entry| entry.is_used())
+            .map(|entry| entry.name.as_ref());
         missing::for_names(policy, used)
     }
 }
@@ -313,8 +330,10 @@ fn reloaded(runtime: &Runtime, report: &ReloadReport) {
 
 /// Every site of the process, for those who ask which functions name a dependency.
 pub(crate) fn functions_of(dependency: &str) -> Vec<String> {
-    let mut functions: Vec<_> =
-        site::all().filter(|site| site.spec().dependency == dependency).map(Site::path).collect();
+    let mut functions: Vec<_> = site::all()
+        .filter(|site| site.spec().dependency == dependency)
+        .map(Site::path)
+        .collect();
     functions.sort();
     functions
 }

@@ -27,7 +27,11 @@ inventory::collect!(SiteRef);
 impl Site {
     /// A function as its attributes describe it.
     pub const fn new(spec: Spec) -> Self {
-        Self { spec, installed: OnceLock::new(), compiled_in: OnceLock::new() }
+        Self {
+            spec,
+            installed: OnceLock::new(),
+            compiled_in: OnceLock::new(),
+        }
     }
 
     pub(crate) const fn spec(&self) -> &Spec {

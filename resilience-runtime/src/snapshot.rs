@@ -120,8 +120,11 @@ impl Runtime {
     pub fn snapshot(&self) -> Snapshot {
         let in_force = self.in_force();
         let refusal = self.refusal();
-        let dependencies =
-            self.entries().iter().map(|(name, entry)| (name.to_string(), of_entry(entry))).collect();
+        let dependencies = self
+            .entries()
+            .iter()
+            .map(|(name, entry)| (name.to_string(), of_entry(entry)))
+            .collect();
         Snapshot {
             instance: self.instance().to_owned(),
             policy: PolicySnapshot {
@@ -147,7 +150,9 @@ fn of_entry(entry: &Entry) -> DependencySnapshot {
     DependencySnapshot {
         state: reading.map(|reading| reading.state.as_str()),
         mode: pinned.mode.as_str(),
-        cause: reading.and_then(|reading| reading.cause).map(crate::words::Cause::as_str),
+        cause: reading
+            .and_then(|reading| reading.cause)
+            .map(crate::words::Cause::as_str),
         since: reading.map(|reading| unix(wall_at(reading.since, now))),
         calls: totals.calls,
         failure_rate: share(totals.failed),
@@ -167,7 +172,10 @@ fn of_entry(entry: &Entry) -> DependencySnapshot {
 
 /// Slots taken; without a bulkhead, the calls that run.
 pub(crate) fn in_flight(pinned: &Pinned) -> u64 {
-    pinned.bulkhead().map_or_else(|| pinned.own.tally.running(), |(bulkhead, _)| u64::from(bulkhead.in_flight()))
+    pinned.bulkhead().map_or_else(
+        || pinned.own.tally.running(),
+        |(bulkhead, _)| u64::from(bulkhead.in_flight()),
+    )
 }
 
 /// The state that a breaker has now; closed where there is none.
@@ -193,9 +201,14 @@ fn of_override(active: &Active) -> OverrideSnapshot {
 }
 
 fn wall_at(at: u64, now: u64) -> SystemTime {
-    clock::wall().checked_sub(Duration::from_nanos(now.saturating_sub(at))).unwrap_or(SystemTime::UNIX_EPOCH)
+    clock::wall()
+        .checked_sub(Duration::from_nanos(now.saturating_sub(at)))
+        .unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 fn unix(moment: SystemTime) -> f64 {
-    moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+    moment
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs_f64()
 }

@@ -113,7 +113,9 @@ impl Tally {
         }
         let counted = MINE.try_with(|mine| {
             let Ok(mine) = mine.try_borrow() else { return false };
-            let Some(Some(mine)) = mine.get(self.place) else { return false };
+            let Some(Some(mine)) = mine.get(self.place) else {
+                return false;
+            };
             if mine.serial == self.serial {
                 mine.cells.add(outcome, served);
             }
@@ -144,7 +146,10 @@ impl Tally {
             if mine.len() <= self.place {
                 mine.resize_with(self.place + 1, || None);
             }
-            mine[self.place] = Some(Mine { serial: self.serial, cells: Arc::clone(&cells) });
+            mine[self.place] = Some(Mine {
+                serial: self.serial,
+                cells: Arc::clone(&cells),
+            });
         });
         if kept.is_ok() {
             alive.push(cells);
@@ -228,7 +233,14 @@ mod tests {
         }
         tally.end(CallOutcome::Cancelled, Served::Error, None);
         tally.end(CallOutcome::Failure, Served::Stale, None);
-        assert_eq!((tally.calls(), tally.ended(CallOutcome::Success), tally.served(Served::Stale)), (17, 15, 1));
+        assert_eq!(
+            (
+                tally.calls(),
+                tally.ended(CallOutcome::Success),
+                tally.served(Served::Stale)
+            ),
+            (17, 15, 1)
+        );
         assert!(tally.lock().alive.len() < 10, "threads that are gone are folded up");
     }
 

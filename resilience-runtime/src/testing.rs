@@ -136,21 +136,33 @@ impl Event {
 
     /// A field by its name, as text.
     pub fn field(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value.as_str())
+        self.fields
+            .iter()
+            .find(|(field, _)| *field == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
-        self.fields.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
+        self.fields
+            .iter()
+            .try_for_each(|(name, value)| write!(f, " {name}={value}"))
     }
 }
 
 pub(crate) fn note(event: &event::Event<'_>) {
     let _ = RECORD.try_with(|events| {
-        let fields = event.fields().into_iter().map(|(name, value)| (name, value.to_string())).collect();
-        let event = Event { name: event.name(), fields };
+        let fields = event
+            .fields()
+            .into_iter()
+            .map(|(name, value)| (name, value.to_string()))
+            .collect();
+        let event = Event {
+            name: event.name(),
+            fields,
+        };
         events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
     });
 }

@@ -38,16 +38,18 @@ impl Watch {
         let mut watcher = Watcher::new(runtime, file, bytes, environment);
         // The overrides are in force before the first call, not a moment after it.
         watcher.look();
-        let spawned = std::thread::Builder::new().name("resilience-watch".to_owned()).spawn(move || {
-            loop {
-                match wake.recv_timeout(POLL) {
-                    Ok(()) | Err(RecvTimeoutError::Timeout) => watcher.look(),
-                    Err(RecvTimeoutError::Disconnected) => return,
+        let spawned = std::thread::Builder::new()
+            .name("resilience-watch".to_owned())
+            .spawn(move || {
+                loop {
+                    match wake.recv_timeout(POLL) {
+                        Ok(()) | Err(RecvTimeoutError::Timeout) => watcher.look(),
+                        Err(RecvTimeoutError::Disconnected) => return,
+                    }
+                    // A burst of events is one look.
+                    while wake.try_recv().is_ok() {}
                 }
-                // A burst of events is one look.
-                while wake.try_recv().is_ok() {}
-            }
-        });
+            });
         let thread = spawned
             .inspect_err(|error| {
                 ::tracing::error!(target: event::TARGET, error = %error, "no thread to watch the policy file: edits need a restart");
@@ -78,7 +80,10 @@ impl Drop for Watch {
 #[cfg(feature = "watch")]
 fn directory_events(file: &Path, wake: Sender<()>) -> Option<notify::RecommendedWatcher> {
     use notify::{RecursiveMode, Watcher as _};
-    let directory = file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = file
+        .parent()
+        .filter(|path| !path.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let on_event = move |event: notify::Result<notify::Event>| {
         // Our own reading of the file is an access event; waking for it would never end.
         if event.is_ok_and(|event| !event.kind.is_access()) {
@@ -128,7 +133,10 @@ impl Watcher {
             Change::Missing => self.runtime.take_overrides(BTreeMap::new()),
             Change::Unreadable(error) => {
                 let file = self.overrides.path().display().to_string();
-                event::emit(&Event::Refused { file: &file, error: &error });
+                event::emit(&Event::Refused {
+                    file: &file,
+                    error: &error,
+                });
             }
             Change::Content(bytes) => self.take_overrides(&bytes),
         }
@@ -137,7 +145,9 @@ impl Watcher {
 
     fn take_policy(&mut self, bytes: &[u8]) {
         let parsed = Policy::parse(bytes, self.policy.path(), &self.environment);
-        let answer = parsed.map_err(Into::into).and_then(|policy| self.runtime.reload(policy));
+        let answer = parsed
+            .map_err(Into::into)
+            .and_then(|policy| self.runtime.reload(policy));
         match answer {
             Ok(_) => {
                 let overrides = overrides_file(&self.runtime, self.policy.path());
@@ -173,7 +183,10 @@ impl Watcher {
             }
             Err(error) => {
                 let file = self.overrides.path().display().to_string();
-                event::emit(&Event::Refused { file: &file, error: &error });
+                event::emit(&Event::Refused {
+                    file: &file,
+                    error: &error,
+                });
             }
         }
     }

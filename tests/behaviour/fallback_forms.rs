@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use resilience_runtime::{
-    Classify, FailureKind, Freshness, Outcome, Rejection, Runtime, Served, breaker, bulkhead, degraded, fallback,
-    retry, testing, timeout,
+    Classify, Failure, FailureKind, Freshness, Mode, Outcome, Override, Rejection, Runtime, Served, breaker, bulkhead,
+    degraded, fallback, retry, testing, timeout,
 };
 
 use crate::fallbacks::{map, open};
@@ -149,6 +149,29 @@ async fn a_form_that_panics_declines_and_the_next_one_answers() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_call_of_the_last_minute_is_in_the_degraded_ratio_however_it_ended() {
+    let runtime = open("timeout = \"1s\"");
+    for step in ["S", "B", "F", "F"] {
+        let _ = runtime.scope(chained(&Script::new(step))).await;
+    }
+    let panicked = tokio::spawn(runtime.scope(async { chained(&Script::new("P")).await }));
+    assert!(panicked.await.is_err());
+    let hung = Script::new("H");
+    let mut dropped = Box::pin(runtime.scope(chained(&hung)));
+    assert!(crate::kit::poll_once(dropped.as_mut()).is_pending());
+    drop(dropped);
+    let read = || runtime.snapshot().dependency("seatmap").unwrap().clone();
+    assert!(
+        (read().degraded_ratio - 2.0 / 6.0).abs() < 1e-9,
+        "{}",
+        read().degraded_ratio
+    );
+    assert_eq!(read().in_flight, 0);
+    tokio::time::sleep(secs(62)).await;
+    assert!(read().degraded_ratio.abs() < 1e-9);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_body_that_panics_runs_no_fallback() {
     let runtime = open("timeout = \"1s\"");
     let call = tokio::spawn(runtime.scope(async { chained(&Script::new("P")).await }));
@@ -163,4 +186,32 @@ async fn a_body_that_panics_runs_no_fallback() {
             .sum::<u64>(),
         0
     );
+}
+
+/// What an operator chose to say.
+#[allow(clippy::unused_async)] // a fallback is async
+async fn as_told(_: &Script, why: Failure<FarError>) -> Result<String, FarError> {
+    let answer = why.rejection().and_then(Rejection::answer).map(str::to_owned);
+    answer.ok_or(FarError::Ignored)
+}
+
+#[breaker("seatmap")]
+#[fallback(with = as_told)]
+#[fallback(value = "nothing was said".to_owned())]
+async fn said(body: &Script) -> Result<String, FarError> {
+    body.run().await.map(|_| "ok".to_owned())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_word_of_an_operators_hand_reaches_the_fallback() {
+    let runtime = open("timeout = \"1s\"");
+    let mut hand = Override::new(Mode::Isolate, "ops", "maintenance", secs(60));
+    hand.answer = Some("delayed".to_owned());
+    runtime.set_mode("seatmap", hand).unwrap();
+    let body = Script::new("S F");
+    assert_eq!(runtime.scope(said(&body)).await.as_deref(), Ok("delayed"));
+    runtime.clear_mode("seatmap").unwrap();
+    assert_eq!(runtime.scope(said(&body)).await.as_deref(), Ok("ok"));
+    assert_eq!(runtime.scope(said(&body)).await.as_deref(), Ok("nothing was said"));
+    assert_eq!(body.starts(), 2);
 }

@@ -1,14 +1,9 @@
 //! Fallbacks: when they run, what they get, and what their caller gets.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use resilience_runtime::testing::{self, record};
-use resilience_runtime::{
-    Classify, Failure, FailureKind, Freshness, Outcome, Rejection, Runtime, Served, breaker, bulkhead, degraded,
-    fallback, retry, timeout,
-};
+use resilience_runtime::{Failure, FailureKind, Runtime, breaker, bulkhead, fallback, retry, timeout};
 
-use crate::kit::{Clock, FarError, Gate, Script, parse, secs, settle, together};
+use crate::kit::{Clock, FarError, Gate, Script, parse, settle, together};
 
 /// A runtime where `seatmap` may be answered by a fallback and has these lines.
 pub(crate) fn open(lines: &str) -> Runtime {

@@ -61,6 +61,12 @@ async fn observe_counts_what_would_have_been_cut_as_cut() {
     let (results, events) = record(far.each("S/400ms S/400ms")).await;
     assert_eq!(results, words("2*ok"));
     assert_eq!(crate::stand::transitions(&events), ["closed>open failure_rate"]);
+    assert_eq!(rejections(&events), words("2*timed_out"));
+    // Without a breaker it is told all the same.
+    let far = Stand::new("mode = \"observe\"\ntimeout = \"100ms\"");
+    let (results, events) = record(far.each("S/100ms S/101ms")).await;
+    assert_eq!((results, rejections(&events)), (words("2*ok"), words("timed_out")));
+    assert_eq!(events[0].field("observed"), Some("true"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -87,6 +93,13 @@ async fn isolate_rejects_everything_and_runs_nothing() {
         (words("3*isolated"), words("3*isolated"))
     );
     assert_eq!((body.starts(), far.slots(), far.window()), (0, (0, 0), 0));
+    // The file names no end, so nobody knows when to come back.
+    let failure = far
+        .guard
+        .call_once(async { Ok::<_, std::io::Error>(()) })
+        .await
+        .unwrap_err();
+    assert_eq!(failure.rejection().unwrap().retry_after(), None);
     assert!(!far.runtime.scope(async { available("far") }).await);
 }
 

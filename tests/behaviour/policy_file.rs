@@ -1,6 +1,6 @@
 //! What the policy file means.
 
-use resilience_runtime::{Fault, Policy, Runtime};
+use resilience_runtime::{Policy, Runtime};
 
 use crate::kit::{Gate, Script, call, calls, parse, settle};
 use crate::stand::{Stand, words};

@@ -186,6 +186,16 @@ async fn rty_11_dropped_during_the_pause() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_pauses_is_one_that_runs() {
+    let far = Stand::new("retry = { max_attempts = 3, backoff = \"1s\", jitter = \"none\" }");
+    let call = far.begin_script(&Script::new("F")).await;
+    assert_eq!(far.read().in_flight, 1);
+    far.at_ms(1_500).await;
+    assert_eq!(far.read().in_flight, 1);
+    assert_eq!((call.await.unwrap(), far.read().in_flight), ("server", 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn rty_14_pauses_double() {
     let begun =
         begins("retry = { max_attempts = 3, backoff = \"500ms\", backoff_max = \"10s\", jitter = \"none\" }").await;
@@ -200,10 +210,8 @@ async fn rty_14_pauses_double() {
 async fn rty_16_pauses_at_the_cap_are_spread() {
     let mut tenth = std::collections::BTreeSet::new();
     for _ in 0..1_000 {
-        let begun = begins(
-            r#"retry = { max_attempts = 11, backoff = "500ms", backoff_max = "1s", budget_floor = 9.0 }"#,
-        )
-        .await;
+        let begun =
+            begins(r#"retry = { max_attempts = 11, backoff = "500ms", backoff_max = "1s", budget_floor = 9.0 }"#).await;
         tenth.insert(begun[10].saturating_sub(begun[9]));
     }
     assert!(tenth.len() >= 100 && *tenth.first().unwrap() < Duration::from_millis(750));

@@ -151,6 +151,57 @@ proptest! {
     }
 
     #[test]
+    fn met_11_the_same_of_bodies_that_are_over_at_once(
+        steps in prop::collection::vec(prop::sample::select(vec!["S", "S", "S", "S", "S", "F", "B", "I"]), 1..400),
+        window in 1_usize..12,
+    ) {
+        alone(async {
+            let far = Stand::new(&format!(
+                "timeout = \"9s\"\nbreaker = {{ window = \"{window} calls\", minimum_calls = 1, failure_rate = false }}"
+            ));
+            let mut last = VecDeque::new();
+            for step in steps {
+                far.one(step).await;
+                if step == "I" {
+                    continue;
+                }
+                last.push_back(step);
+                if last.len() > window {
+                    last.pop_front();
+                }
+                let failed = last.iter().filter(|step| **step == "F").count();
+                assert_eq!((far.window() as usize, far.failed_and_slow().0 as usize), (last.len(), failed));
+            }
+        });
+    }
+
+    #[test]
+    fn a_window_of_time_holds_what_is_younger_and_nothing_that_is_older(
+        steps in prop::collection::vec((prop::sample::select(vec!["S", "S", "S", "F"]), 0_u64..3_000), 1..100),
+    ) {
+        alone(async {
+            let lines = "timeout = \"9s\"\nbreaker = { window = \"10s\", minimum_calls = 1, failure_rate = false }";
+            let far = Stand::new(lines);
+            let mut all = Vec::new();
+            let mut now = 0;
+            for (step, pause) in steps {
+                now += pause;
+                far.at_ms(now).await;
+                far.one(step).await;
+                all.push((now, step));
+                let younger = |age: u64, step: &str| {
+                    let counted = all.iter().filter(|(at, said)| now - at < age && said.contains(step)).count();
+                    u32::try_from(counted).unwrap()
+                };
+                // A tenth of the window is the most by which a result may leave early.
+                assert!((younger(9_000, "")..=younger(10_000, "")).contains(&far.window()));
+                let failed = far.failed_and_slow().0;
+                assert!((younger(9_000, "F")..=younger(10_000, "F")).contains(&failed), "{failed} at {now} ms");
+            }
+        });
+    }
+
+    #[test]
     fn met_12_at_rest_everything_is_back_and_every_call_has_one_end(seed in any::<u64>()) {
         alone(async move {
             let far = Stand::new(

@@ -100,6 +100,29 @@ async fn sd_r43_while_a_trial_runs_the_others_are_told_what_is_left_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn sd_r43_nobody_is_told_to_come_back_in_no_time_even_as_the_trial_ends() {
+    let (runtime, guard) = guard(LAST_TWENTY);
+    runtime.scope(async { testing::trip("far") }).await;
+    tokio::time::sleep(secs(30)).await;
+    // Whoever waits for the same moment first is woken first: before the trial knows that its time is up.
+    let (clock, early) = (Clock::start(), guard.clone());
+    let at_the_end = clock.at(secs(3));
+    let told = tokio::spawn(async move {
+        at_the_end.await;
+        refused(early.call(|| async { Ok::<(), crate::kit::FarError>(()) }).await)
+    });
+    settle().await;
+    let trial = tokio::spawn(async move { call(&guard, &Script::new("H")).await });
+    let rejection = told.await.unwrap();
+    assert_eq!(trial.await.unwrap(), "timed_out");
+    assert_eq!(
+        (clock.now(), rejection.reason(), header(&rejection)),
+        (secs(3), Reason::ProbesBusy, 1)
+    );
+    assert!(rejection.to_string().contains("in 1 s"), "{rejection}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn sc_r03_what_a_client_may_see_names_nothing_and_what_we_see_names_all() {
     let (runtime, guard) = guard(&format!("label = \"payments\"\n{LAST_TWENTY}"));
     runtime.scope(async { testing::trip("far") }).await;

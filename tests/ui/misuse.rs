@@ -15,7 +15,11 @@ fn each_misuse_is_told_where_it_stands_and_with_the_way_out() {
     // The variable of a running process cannot be set without `unsafe`, so the test runs itself once more with it.
     let this = std::env::current_exe().expect("a test knows its own file");
     let status = Command::new(this)
-        .args(["--exact", "each_misuse_is_told_where_it_stands_and_with_the_way_out", "--nocapture"])
+        .args([
+            "--exact",
+            "each_misuse_is_told_where_it_stands_and_with_the_way_out",
+            "--nocapture",
+        ])
         .env(POLICY, concat!(env!("CARGO_MANIFEST_DIR"), "/resilience.toml"))
         .status()
         .expect("a test can be started");

@@ -21,7 +21,10 @@ impl Workspace {
         let _ = fs::remove_dir_all(&root);
         let members: Vec<String> = members.iter().map(|member| format!("{member:?}")).collect();
         let workspace = Self(root);
-        workspace.write("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\nmembers = [{}]\n", members.join(", ")));
+        workspace.write(
+            "Cargo.toml",
+            &format!("[workspace]\nresolver = \"3\"\nmembers = [{}]\n", members.join(", ")),
+        );
         // The versions of the workspace that is tested, so that nothing has to be looked up.
         let lock = Path::new(HERE).join("../../Cargo.lock");
         fs::copy(lock, workspace.0.join("Cargo.lock")).expect("the workspace has a lock file");
@@ -45,9 +48,20 @@ impl Workspace {
     /// What cargo says about the packages of this workspace, as JSON.
     fn check(&self, package: &str) -> Output {
         Command::new(env!("CARGO"))
-            .args(["check", "--quiet", "--bins", "--keep-going", "--message-format=json", "-p", package])
+            .args([
+                "check",
+                "--quiet",
+                "--bins",
+                "--keep-going",
+                "--message-format=json",
+                "-p",
+                package,
+            ])
             .current_dir(&self.0)
-            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("target"))
+            .env(
+                "CARGO_TARGET_DIR",
+                Path::new(env!("CARGO_TARGET_TMPDIR")).join("target"),
+            )
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env_remove("RESILIENCE_POLICY")
             .output()
@@ -59,7 +73,9 @@ fn messages(output: &Output) -> Vec<Value> {
     let text = String::from_utf8_lossy(&output.stdout);
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     // Not those about the crates that are tested.
-    messages.filter(|message| message["package_id"].as_str().is_some_and(|id| id.contains(SCRATCH))).collect()
+    messages
+        .filter(|message| message["package_id"].as_str().is_some_and(|id| id.contains(SCRATCH)))
+        .collect()
 }
 
 /// `file:line code text` of each error's primary place.
@@ -72,12 +88,17 @@ fn errors(output: &Output) -> Vec<String> {
         }
         let spans = message["spans"].as_array().cloned().unwrap_or_default();
         for span in spans.iter().filter(|span| span["is_primary"] == true) {
-            let file = Path::new(span["file_name"].as_str().unwrap_or("")).file_name().unwrap_or_default();
+            let file = Path::new(span["file_name"].as_str().unwrap_or(""))
+                .file_name()
+                .unwrap_or_default();
             let line = &span["text"][0];
             let at = |key: &str| usize::try_from(line[key].as_u64().unwrap_or(1)).unwrap() - 1;
             let text = line["text"].as_str().unwrap_or("");
-            let text: String =
-                text.chars().skip(at("highlight_start")).take(at("highlight_end") - at("highlight_start")).collect();
+            let text: String = text
+                .chars()
+                .skip(at("highlight_start"))
+                .take(at("highlight_end") - at("highlight_start"))
+                .collect();
             let code = message["code"]["code"].as_str().unwrap_or("-");
             found.push(format!("{}:{} {code} `{text}`", file.display(), span["line_start"]));
         }
@@ -89,7 +110,9 @@ fn errors(output: &Output) -> Vec<String> {
 fn expected(file: &str, source: &str) -> Vec<String> {
     let mut expected = Vec::new();
     for (at, line) in source.lines().enumerate() {
-        let Some((_, notes)) = line.split_once("//~ ") else { continue };
+        let Some((_, notes)) = line.split_once("//~ ") else {
+            continue;
+        };
         let mut parts = notes.split('`');
         while let (Some(code), Some(text)) = (parts.next(), parts.next()) {
             expected.push(format!("{file}:{} {} `{text}`", at + 1, code.trim()));
@@ -128,7 +151,12 @@ fn mistakes_that_rustc_reports_stand_where_the_user_made_them() {
     }
     let output = workspace.check("mistakes");
     let found = errors(&output);
-    assert_eq!(found.iter().cloned().collect::<BTreeSet<_>>(), wanted, "{}", rendered(&output));
+    assert_eq!(
+        found.iter().cloned().collect::<BTreeSet<_>>(),
+        wanted,
+        "{}",
+        rendered(&output)
+    );
     assert_eq!(found.len(), wanted.len(), "each of them once");
 }
 
@@ -191,7 +219,10 @@ fn s59_s60_the_policy_file_is_looked_for_judged_and_watched() {
     assert!(text.contains("did you mean `payrial`?"), "{text}");
 
     // (iv) A byte order mark and CRLF.
-    workspace.write("resilience.toml", &format!("\u{feff}{}", policy().replace('\n', "\r\n")));
+    workspace.write(
+        "resilience.toml",
+        &format!("\u{feff}{}", policy().replace('\n', "\r\n")),
+    );
     let output = workspace.check("one");
     assert!(output.status.success(), "{}", rendered(&output));
 
@@ -208,10 +239,16 @@ fn renamed_and_re_exported_runtimes_and_older_editions_work() {
     workspace.write("resilience.toml", &policy());
     let renamed = GUARDED.replace("resilience_runtime::", "rr::");
     workspace.member("renamed", "2024", "rr", "");
-    workspace.write("renamed/src/main.rs", &(renamed + "#[derive(rr::Classify)]\n#[classify(server)]\npub struct E;\n"));
+    workspace.write(
+        "renamed/src/main.rs",
+        &(renamed + "#[derive(rr::Classify)]\n#[classify(server)]\npub struct E;\n"),
+    );
 
     workspace.member("facade", "2024", "resilience-runtime", "");
-    workspace.write("facade/src/lib.rs", "pub mod deep { pub use resilience_runtime as rt; }\n");
+    workspace.write(
+        "facade/src/lib.rs",
+        "pub mod deep { pub use resilience_runtime as rt; }\n",
+    );
     workspace.write(
         "behind/Cargo.toml",
         "[package]\nname = \"behind\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[dependencies]\nfacade = { path = \"../facade\" }\n",
@@ -236,7 +273,10 @@ fn main() { let _ = (a(1), E::Down); }
     workspace.write("behind/src/main.rs", behind);
 
     let shape = fs::read_to_string(Path::new(HERE).join("shapes/s23.rs")).unwrap();
-    let shape = shape.replace("#[test]\n", "").replace("fn s23_no_prelude_shadowed_crates_types_and_macros_no_unsafe", "fn main");
+    let shape = shape.replace("#[test]\n", "").replace(
+        "fn s23_no_prelude_shadowed_crates_types_and_macros_no_unsafe",
+        "fn main",
+    );
     for (name, edition) in [("old", "2021"), ("older", "2018")] {
         workspace.member(name, edition, "resilience-runtime", "");
         workspace.write(&format!("{name}/src/main.rs"), &shape);
@@ -244,6 +284,9 @@ fn main() { let _ = (a(1), E::Down); }
     for package in ["renamed", "behind", "old", "older"] {
         let output = workspace.check(package);
         let text = rendered(&output);
-        assert!(output.status.success() && !text.contains("warning"), "{package}: {text}");
+        assert!(
+            output.status.success() && !text.contains("warning"),
+            "{package}: {text}"
+        );
     }
 }

@@ -1,68 +1,18 @@
 //! The forms of `#[fallback(…)]`.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Error, Expr, LitStr, Token, parenthesized};
+use syn::{Error, LitStr, Token};
 
-use super::{each_argument, is_argument_end, path, skip_argument};
+use super::{Given, each_argument, is_argument_end, path};
 use crate::code::Code;
 use crate::fault::Faults;
 
-/// `word = code`.
-#[derive(Clone)]
-pub(crate) struct Given {
-    pub(crate) word: Ident,
-    pub(crate) code: Code,
-}
+mod read;
 
-impl Given {
-    pub(super) fn expression(word: &Ident, input: ParseStream<'_>) -> syn::Result<Self> {
-        Self::read(word, input, "an expression", Code::parse::<Expr>)
-    }
-
-    pub(super) fn path(word: &Ident, input: ParseStream<'_>) -> syn::Result<Self> {
-        Self::read(word, input, "a path", path)
-    }
-
-    fn read(
-        word: &Ident,
-        input: ParseStream<'_>,
-        what: &str,
-        reader: fn(ParseStream<'_>) -> syn::Result<Code>,
-    ) -> syn::Result<Self> {
-        let begin = input.span();
-        let nothing = is_argument_end(input);
-        match reader(input) {
-            Ok(code) if is_argument_end(input) => Ok(Self {
-                word: word.clone(),
-                code,
-            }),
-            Ok(_) => Err(input.error(format!("`{word}` takes {what}, and this goes on behind its end"))),
-            Err(_) => Err(Error::new(
-                if nothing { word.span() } else { begin },
-                format!("`{word}` takes {what}"),
-            )),
-        }
-    }
-
-    /// Stores it; the second of a kind is a fault at its word.
-    pub(super) fn once(self, place: &mut Option<Self>) -> syn::Result<()> {
-        if place.is_some() {
-            return Err(Error::new(self.word.span(), format!("`{}` is given twice", self.word)));
-        }
-        *place = Some(self);
-        Ok(())
-    }
-}
-
-impl ToTokens for Given {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        self.word.to_tokens(tokens);
-        self.code.to_tokens(tokens);
-    }
-}
+use read::{is_word, literal, reason, stale};
 
 /// One `#[fallback(…)]`.
 #[derive(Clone)]
@@ -122,6 +72,14 @@ impl Form {
             Self::Path(path, _) => path.to_token_stream(),
             Self::Stale(word, _) | Self::None(word, _) => word.to_token_stream(),
         }
+    }
+
+    /// Where it begins.
+    pub(crate) fn place(&self) -> Span {
+        self.head()
+            .into_iter()
+            .next()
+            .map_or_else(Span::call_site, |token| token.span())
     }
 
     /// What it is called, in messages.
@@ -251,89 +209,4 @@ impl Parts {
             (form, None) => Some(form),
         }
     }
-}
-
-/// A word of ours, or any word before `=`: not the path of a function.
-fn is_word(input: ParseStream<'_>) -> bool {
-    let fork = input.fork();
-    let Ok(word) = fork.call(Ident::parse_any) else {
-        return false;
-    };
-    if fork.peek(Token![=]) && !fork.peek(Token![==]) {
-        return true;
-    }
-    let ours = ["value", "with", "refuse", "none", "stale", "one_per"];
-    ours.iter().any(|ours| word == ours) && !fork.peek(Token![::])
-}
-
-fn literal(input: ParseStream<'_>) -> Error {
-    let Ok(literal) = input.parse::<syn::Lit>() else {
-        return input.error("expected a path");
-    };
-    let message = match &literal {
-        syn::Lit::Str(text) if syn::parse_str::<syn::ExprPath>(&text.value()).is_ok() => {
-            format!(
-                "expected the path of a function, not a text: `#[fallback({})]`",
-                text.value()
-            )
-        }
-        syn::Lit::Str(_) => format!(
-            "a text alone is no fallback: `none = {}` for a reason, `value = EXPR` for an answer",
-            quote!(#literal)
-        ),
-        _ => format!("a fallback answer needs its word: `value = {}`", quote!(#literal)),
-    };
-    Error::new(literal.span(), message)
-}
-
-fn reason(word: &Ident, input: ParseStream<'_>) -> syn::Result<LitStr> {
-    let at = if is_argument_end(input) {
-        word.span()
-    } else {
-        input.span()
-    };
-    let reason: LitStr = input.parse().map_err(|_| {
-        skip_argument(input);
-        Error::new(at, "`none` takes the reason as a text: `none = \"reason\"`")
-    })?;
-    if reason.value().trim().is_empty() {
-        return Err(Error::new(
-            reason.span(),
-            "the reason is empty: say in words why there is nothing to fall back on",
-        ));
-    }
-    Ok(reason)
-}
-
-fn stale(word: &Ident, input: ParseStream<'_>) -> syn::Result<StaleKey> {
-    const WAYS: &str = "`stale(key = EXPR)`, or `stale(shared)` where one answer serves all callers";
-    if is_argument_end(input) {
-        return Ok(StaleKey::Unsaid);
-    }
-    if !input.peek(syn::token::Paren) {
-        return Err(Error::new(word.span(), format!("expected {WAYS}")));
-    }
-    let inner;
-    parenthesized!(inner in input);
-    if inner.is_empty() {
-        return Ok(StaleKey::Unsaid);
-    }
-    let option = inner
-        .call(Ident::parse_any)
-        .map_err(|error| Error::new(error.span(), format!("expected {WAYS}")))?;
-    let key = match option.to_string().as_str() {
-        "key" if inner.peek(Token![=]) => {
-            inner.parse::<Token![=]>()?;
-            StaleKey::Given(Given::expression(&option, &inner)?.code)
-        }
-        "shared" => StaleKey::Shared,
-        _ => return Err(Error::new(option.span(), format!("expected {WAYS}"))),
-    };
-    if inner.peek(Token![,]) {
-        inner.parse::<Token![,]>()?;
-    }
-    if !inner.is_empty() {
-        return Err(inner.error(format!("expected nothing more: {WAYS}")));
-    }
-    Ok(key)
 }

@@ -194,10 +194,9 @@ impl<'f> Arguments<'f> {
             .filter(|argument| argument.fate == Fate::Captured && !argument.is_bound_anew(borrows_self))
         {
             let attributes = argument.attributes();
-            let names = argument.parameter.used.iter().rev();
+            let names = argument.captured().rev();
             tokens.extend(quote_spanned! {site()=>
                 #(#attributes)*
-                #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
                 let _ = (#(&#names,)*);
             });
         }
@@ -208,7 +207,6 @@ impl<'f> Arguments<'f> {
         {
             let token = this.receiver.token;
             tokens.extend(quote_spanned! {site()=>
-                #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
                 let _ = &#token;
             });
         }

@@ -21,9 +21,7 @@ impl Guarded {
             // Shown at the return type, where rustc says that it learnt the type.
             let at = located(self.function.output.span);
             let stated = quote_spanned! {at=>
-                #[allow(unreachable_code, clippy::all, clippy::pedantic, clippy::nursery)]
-                if false {
-                    let __resilience_return: #output = loop {};
+                if let ::core::option::Option::Some(__resilience_return) = ::core::option::Option::None::<#output> {
                     return __resilience_return;
                 }
             };

@@ -59,8 +59,10 @@ impl Guarded {
             Form::With(given, one_per) => Some(self.run(at, &given.code, one_per.as_ref(), true, arguments)),
             Form::Stale(..) => {
                 let key = stale_key(at);
+                let place = located(self.forms[at].place());
+                let answer = quote_spanned!(place=> __resilience_chain.stale(#at, #key));
                 Some(quote_spanned! {site()=>
-                    if let ::core::option::Option::Some(__resilience_answer) = __resilience_chain.stale(#at, #key) {
+                    if let ::core::option::Option::Some(__resilience_answer) = #answer {
                         return __resilience_answer;
                     }
                 })
@@ -89,12 +91,12 @@ impl Guarded {
         let called = parenthesized(passed, end);
         let shared = one_per.is_some();
         let key = one_per.map(|given| {
-            let key = &given.code;
+            let key = given.code.borrowed();
             let krate = &self.krate;
-            let references = arguments.by_reference(key);
+            let references = arguments.by_reference(&given.code);
             // Found before the arguments are passed on, which may take what the key borrows.
             quote_spanned! {site()=>
-                let __resilience_key = { #references #krate::private::stale_key(&__RESILIENCE_SITE, &(#key)) };
+                let __resilience_key = { #references #krate::private::stale_key(&__RESILIENCE_SITE, #key) };
             }
         });
         let answer = if shared {
@@ -147,8 +149,7 @@ impl Guarded {
                 quote_spanned!(at=> __resilience_chain.none(#last))
             }
             Form::Path(..) | Form::With(..) | Form::Stale(..) => {
-                let head = self.forms[last].head().into_iter().next();
-                let at = located(head.map_or_else(site, |token| token.span()));
+                let at = located(self.forms[last].place());
                 quote_spanned!(at=> __resilience_chain.dry())
             }
         }

@@ -21,7 +21,7 @@ use crate::degraded;
 use crate::dependency::Pinned;
 use crate::event::{self, Served};
 use crate::failure::Failure;
-use crate::guard::Call;
+use crate::guard::Calling;
 use crate::identity::Identity;
 use crate::ops::{End, Ops};
 use crate::outcome::Outcome;
@@ -38,7 +38,7 @@ use crate::served::Freshness;
 pub struct Chain<O: Ops> {
     ops: O,
     /// The call; gone when a form has ended it.
-    call: Option<Call>,
+    call: Option<Calling<'static>>,
     identity: &'static Identity,
     rejection: Option<Rejection>,
     /// What the body gave; gone when `with` took its error.
@@ -57,7 +57,7 @@ pub struct Chain<O: Ops> {
 }
 
 impl<O: Ops> Chain<O> {
-    pub(super) fn new(call: Call, ops: O, end: End<O::Return>) -> Self {
+    pub(super) fn new(call: Calling<'static>, ops: O, end: End<O::Return>) -> Self {
         let (own, rejection) = match end {
             End::Rejected(rejection) => (None, Some(rejection)),
             End::Failed(own) | End::Value(own) => (Some(own), None),
@@ -151,7 +151,7 @@ impl<O: Ops> Chain<O> {
         F: Future<Output = O::Return>,
         O::Return: Clone + Send + Sync + 'static,
     {
-        let site = self.call.as_ref().and_then(Call::site);
+        let site = self.call.as_ref().and_then(Calling::site);
         let key = flight_key::<K, O::Return>(site, self.form, key);
         OnePer::new(self, key, fallback)
     }
@@ -181,7 +181,7 @@ impl<O: Ops> Chain<O> {
     }
 
     pub(super) fn pinned(&self) -> Option<&Pinned> {
-        self.call.as_ref().map(Call::pinned)
+        self.call.as_ref().map(Calling::pinned)
     }
 
     /// What a running form needs: the call's numbers and what the dependency's fallbacks share.
@@ -229,7 +229,7 @@ impl<O: Ops> Chain<O> {
     }
 
     fn kind(&self) -> Kind {
-        let site = self.call.as_ref().and_then(Call::site);
+        let site = self.call.as_ref().and_then(Calling::site);
         match site.and_then(|site| site.spec().forms.get(self.form)) {
             Some(Form::With(_)) => Kind::With,
             Some(Form::Stale) => Kind::Stale,

@@ -11,7 +11,7 @@ use tokio::task::unconstrained;
 use tokio::time::Sleep;
 
 use crate::clock;
-use crate::guard::Call;
+use crate::guard::Calling;
 use crate::rejection::Reason;
 
 /// The instant at which a fallback that begins now has had its time, and what that means for its caller.
@@ -23,7 +23,7 @@ pub(super) struct Bound {
 
 impl Bound {
     /// Its own `timeout`, or the deadline that the caller set around the call, whichever is earlier.
-    pub(super) fn of(call: &Call) -> Self {
+    pub(super) fn of(call: &Calling<'_>) -> Self {
         let own = clock::now().saturating_add(clock::nanos(call.pinned().settings.fallback.timeout));
         match call.deadline_within() {
             Some(at) if at < own => Self {

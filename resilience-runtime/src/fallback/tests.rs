@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::{Chain, State, fall, keep, stale_key};
 use crate::classify::RetryAfter as _;
 use crate::failure::Failure;
-use crate::guard::Call;
+use crate::guard::Calling;
 use crate::ops::{End, MarkNone as _, PickPlain as _, PlainOps, ResultOps, ops, ops_refusing, pick, served};
 use crate::outcome::{Classify, FailureKind, Outcome};
 use crate::private::{Form, Spec};
@@ -94,8 +94,8 @@ impl World {
         Self::of(&OPEN.replace(r#"fail = "open""#, r#"fail = "closed""#))
     }
 
-    async fn call(&self, site: &'static Site) -> Call {
-        self.0.scope(async { Call::begin(site) }).await
+    async fn call(&self, site: &'static Site) -> Calling<'static> {
+        self.0.scope(async { Calling::of_site(site) }).await
     }
 
     async fn failed(&self, site: &'static Site, error: &'static str) -> Chain<ResultOps<u32, Error>> {
@@ -378,7 +378,7 @@ async fn an_operators_closed_skips_every_form_that_answers() {
     let world = World::closed();
     let site = site!(PATH, Form::Stale, Form::Value);
     let key = stale_key(site, "a");
-    keep(&world.call(site).await, ops::<Answer, _, _>(), key, &Ok(1));
+    keep(world.call(site).await.pinned(), ops::<Answer, _, _>(), key, &Ok(1));
     let mut chain = world.rejected(site).await;
     assert!(!chain.offers(0) && !chain.offers_shared(0));
     assert_eq!(chain.stale(1, key), None);
@@ -394,14 +394,19 @@ async fn the_last_good_answer_is_served_for_its_key_until_max_stale() {
     let site = site!(Form::Stale, Form::None(""));
     let (mine, other) = (stale_key(site, &("tenant", 1)), stale_key(site, &("tenant", 2)));
     let call = world.call(site).await;
-    keep(&call, ops::<Answer, _, _>(), mine, &Ok(7));
+    keep(call.pinned(), ops::<Answer, _, _>(), mine, &Ok(7));
     keep(
-        &call,
+        call.pinned(),
         ops::<Answer, _, _>(),
         mine,
         &Err(Error::Down("no answer is not a good one")),
     );
-    keep(&call, pick::<Answer>().ops(|_| Outcome::Business), mine, &Ok(404));
+    keep(
+        call.pinned(),
+        pick::<Answer>().ops(|_| Outcome::Business),
+        mine,
+        &Ok(404),
+    );
     tokio::time::advance(Duration::from_secs(60)).await;
     assert_eq!(world.rejected(site).await.stale(0, other), None);
     assert_eq!(world.rejected(site).await.stale(0, mine), Some(Ok(7)));
@@ -415,7 +420,7 @@ async fn another_type_or_function_never_gets_a_stale_answer() {
     let world = World::open();
     let (site, elsewhere) = (site!(Form::Stale), site!(Form::Stale));
     keep(
-        &world.call(site).await,
+        world.call(site).await.pinned(),
         ops::<Answer, _, _>(),
         stale_key(site, "a"),
         &Ok(7),
@@ -433,7 +438,7 @@ async fn served_answers_are_marked_whatever_they_say() {
     let site = site!(Form::Stale, PATH, Form::Value);
     let ops = ops::<Marked, _, _>().marking(served::<Marked>().mark());
     let key = stale_key(site, "a");
-    keep(&world.call(site).await, ops, key, &Ok(Served::fresh(7)));
+    keep(world.call(site).await.pinned(), ops, key, &Ok(Served::fresh(7)));
     tokio::time::advance(Duration::from_secs(3)).await;
     let mut chain = fall(world.call(site).await, ops, End::Rejected(open()));
     let age = Duration::from_secs(3);

@@ -7,9 +7,10 @@ use std::task::{Context, Poll, ready};
 
 use tokio::time::Sleep;
 
-use super::Calling;
-use super::enter::{Admitted, Entered, Plainly};
+use super::enter::{Admitted, Entered};
 use super::settle::Finish;
+use super::short::{Enter, Short};
+use super::{Calling, Start};
 use crate::clock::{self, NEVER};
 use crate::layer::bulkhead::Ticket;
 use crate::ops::{End, Ops, Turn};
@@ -35,7 +36,6 @@ pin_project_lite::pin_project! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Enter,
-    EnterClosely,
     Wait { end: u64, reason: Reason },
     Pause,
     Admit,
@@ -47,14 +47,22 @@ enum Stage {
 impl<O, B> Core<O, B> {
     #[inline]
     pub(super) fn fresh(ops: O, body: B) -> Self {
-        Self { ops, stage: Stage::Enter, ticket: None, timer: None, body: Some(body) }
+        Self {
+            ops,
+            stage: Stage::Enter,
+            ticket: None,
+            timer: None,
+            body: Some(body),
+        }
     }
 
     /// The next attempt of a call that may have begun.
-    #[inline]
-    fn of(call: &Calling<'_>, ops: O, body: B) -> Self {
+    pub(super) fn of(call: &Calling<'_>, ops: O, body: B) -> Self {
         let stage = if call.entered { Stage::Pause } else { Stage::Enter };
-        Self { stage, ..Self::fresh(ops, body) }
+        Self {
+            stage,
+            ..Self::fresh(ops, body)
+        }
     }
 
     /// What a drop in the middle has to give back. The body goes first: what it holds is given back before its slot.
@@ -77,23 +85,11 @@ impl<O, B> Core<O, B> {
 impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
     /// THE order of the layers, from outside in: mode and deadline, bulkhead, retry (its pause), hold,
     /// breaker, chaos, timeout, body. The fallback is outside: it takes what this gives.
-    #[inline]
     pub(super) fn poll(self: Pin<&mut Self>, call: &mut Calling<'_>, cx: &mut Context<'_>) -> Poll<Turn<O::Return>> {
         let mut this = self.project();
         loop {
             match *this.stage {
-                // The short way of a call with nothing unusual about it: bulkhead, hold, breaker in one piece.
-                Stage::Enter => match call.enter_plainly() {
-                    Plainly::Run => return run(this, call, cx),
-                    Plainly::Open(retry_after) => {
-                        *this.stage = Stage::Ended;
-                        let rejection = call.reject(Reason::Open, Some(retry_after));
-                        return Poll::Ready(Turn::End(End::Rejected(rejection)));
-                    }
-                    Plainly::LookCloser => *this.stage = Stage::EnterClosely,
-                    Plainly::Entered => *this.stage = Stage::Admit,
-                },
-                Stage::EnterClosely => match call.enter() {
+                Stage::Enter => match call.enter() {
                     Entered::Go => *this.stage = Stage::Admit,
                     Entered::Wait { ticket, end, reason } => {
                         *this.ticket = Some(ticket);
@@ -124,6 +120,8 @@ impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
                 }
                 Stage::Pause => {
                     if call.pause_until != 0 {
+                        // A call runs through its pauses, as it keeps its slot through them.
+                        call.pends();
                         ready!(reached(this.timer.as_mut(), call.pause_until, cx));
                         this.timer.set(None);
                     }
@@ -160,26 +158,79 @@ impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
     }
 }
 
-/// Polls the body of an admitted attempt, settles what ended, and waits for what did not.
-#[inline]
+impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
+    /// The first poll of a call, the short way: see [`short`](super::short). `None` leaves the call where the long way
+    /// takes it up, with `call` made unless nothing has happened yet.
+    #[inline]
+    pub(super) fn poll_short<'e>(
+        self: Pin<&mut Self>,
+        start: Start<'e>,
+        call: &mut Option<Calling<'e>>,
+        cx: &mut Context<'_>,
+    ) -> Option<Poll<Turn<O::Return>>> {
+        let mut this = self.project();
+        let Some(mut short) = Short::new(&start) else {
+            *call = Some(Calling::new(start));
+            return None;
+        };
+        match short.enter() {
+            Enter::Go => {}
+            Enter::Open(retry_after) => {
+                *this.stage = Stage::Ended;
+                return Some(Poll::Ready(Turn::End(End::Rejected(short.refuse(retry_after, call)))));
+            }
+            Enter::LongWay => {
+                *call = Some(short.lengthen());
+                return None;
+            }
+            Enter::Admit => {
+                *call = Some(short.lengthen());
+                *this.stage = Stage::Admit;
+                return None;
+            }
+        }
+        let ops = *this.ops;
+        let body = this.body.as_mut().as_pin_mut()?;
+        let polled = short.polling(|| body.poll(cx).map(|answer| (ops.judge(&answer), answer)));
+        if let Poll::Ready((outcome @ (Outcome::Success | Outcome::Business), answer)) = polled {
+            *this.stage = Stage::Ended;
+            short.settle_good(outcome);
+            return Some(Poll::Ready(Turn::End(End::Value(answer))));
+        }
+        let call = call.insert(short.lengthen());
+        Some(conclude(this, call, polled, cx))
+    }
+}
+
+/// Polls the body of an admitted attempt.
 fn run<O: Ops, B: Future<Output = O::Return>>(
     mut this: CoreProject<'_, O, B>,
     call: &mut Calling<'_>,
     cx: &mut Context<'_>,
 ) -> Poll<Turn<O::Return>> {
     let ops = *this.ops;
-    let Some(body) = this.body.as_mut().as_pin_mut() else { return Poll::Pending };
+    let Some(body) = this.body.as_mut().as_pin_mut() else {
+        return Poll::Pending;
+    };
     // A panic in the body, or in what judges its answer, settles on its way up.
-    let mut fuse = Fuse { call: &mut *call, lit: true };
+    let mut fuse = Fuse {
+        call: &mut *call,
+        lit: true,
+    };
     let polled = body.poll(cx).map(|answer| (ops.judge(&answer), answer));
     fuse.lit = false;
     drop(fuse);
+    conclude(this, call, polled, cx)
+}
+
+/// Settles an attempt that ended, and waits for one that did not.
+fn conclude<O: Ops, B: Future<Output = O::Return>>(
+    mut this: CoreProject<'_, O, B>,
+    call: &mut Calling<'_>,
+    polled: Poll<(Outcome, O::Return)>,
+    cx: &mut Context<'_>,
+) -> Poll<Turn<O::Return>> {
     match polled {
-        Poll::Ready((outcome @ (Outcome::Success | Outcome::Business), answer)) if call.is_short() => {
-            *this.stage = Stage::Ended;
-            call.settle_good(outcome);
-            Poll::Ready(Turn::End(End::Value(answer)))
-        }
         Poll::Ready((outcome, answer)) => {
             *this.stage = Stage::Ended;
             if call.settle(Finish::Judged(outcome)) {
@@ -256,67 +307,6 @@ impl Drop for Fuse<'_, '_> {
     }
 }
 
-pin_project_lite::pin_project! {
-    /// The future of [`Calling::attempt`].
-    #[must_use = "futures do nothing unless polled"]
-    pub struct Attempt<'c, 'e, O, B> {
-        call: &'c mut Calling<'e>,
-        #[pin]
-        core: Core<O, B>,
-    }
-
-    impl<O, B> PinnedDrop for Attempt<'_, '_, O, B> {
-        #[inline]
-        fn drop(this: Pin<&mut Self>) {
-            let this = this.project();
-            this.core.give_back(this.call);
-        }
-    }
-}
-
-impl<'c, 'e, O, B> Attempt<'c, 'e, O, B> {
-    #[inline]
-    pub(super) fn new(call: &'c mut Calling<'e>, ops: O, body: B) -> Self {
-        let core = Core::of(call, ops, body);
-        Self { call, core }
-    }
-}
-
-impl<O: Ops, B: Future<Output = O::Return>> Future for Attempt<'_, '_, O, B> {
-    type Output = Turn<O::Return>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        this.core.poll(this.call, cx)
-    }
-}
-
-pin_project_lite::pin_project! {
-    /// The future of [`Calling::only`].
-    #[must_use = "futures do nothing unless polled"]
-    pub struct Only<'c, 'e, O, B> {
-        #[pin]
-        attempt: Attempt<'c, 'e, O, B>,
-    }
-}
-
-impl<'c, 'e, O, B> Only<'c, 'e, O, B> {
-    #[inline]
-    pub(super) fn new(attempt: Attempt<'c, 'e, O, B>) -> Self {
-        Self { attempt }
-    }
-}
-
-impl<O: Ops, B: Future<Output = O::Return>> Future for Only<'_, '_, O, B> {
-    type Output = End<O::Return>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.project().attempt.poll(cx).map(last)
-    }
-}
-
 /// The end of a call that has one attempt.
 #[inline]
 pub(super) fn last<R>(turn: Turn<R>) -> End<R> {
@@ -328,18 +318,8 @@ pub(super) fn last<R>(turn: Turn<R>) -> End<R> {
 
 impl<O, B> fmt::Debug for Core<O, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Core").field("stage", &self.stage).finish_non_exhaustive()
-    }
-}
-
-impl<O, B> fmt::Debug for Attempt<'_, '_, O, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.core.fmt(f)
-    }
-}
-
-impl<O, B> fmt::Debug for Only<'_, '_, O, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.attempt.fmt(f)
+        f.debug_struct("Core")
+            .field("stage", &self.stage)
+            .finish_non_exhaustive()
     }
 }

@@ -17,18 +17,6 @@ pub(super) enum Entered {
     Rejected(Rejection),
 }
 
-/// What the short way says of a call.
-#[derive(Clone, Copy)]
-pub(super) enum Plainly {
-    /// Nothing was taken: the long way, from its begin.
-    LookCloser,
-    /// It has its slot: the long way, from the admission of the attempt.
-    Entered,
-    Run,
-    /// The breaker is open for so long.
-    Open(u64),
-}
-
 /// What the layers round an attempt say before its body begins.
 pub(super) enum Admitted {
     Run,
@@ -40,43 +28,6 @@ pub(super) enum Admitted {
 }
 
 impl Calling<'_> {
-    /// Admission of a call with nothing unusual about it, in one piece: the bulkhead, the hold, the breaker, in this
-    /// order as everywhere.
-    #[inline]
-    pub(super) fn enter_plainly(&mut self) -> Plainly {
-        if !self.plain || self.layer(LAYER_RETRY) || self.entered {
-            return Plainly::LookCloser;
-        }
-        if self.layer(LAYER_BULKHEAD)
-            && let Some(bulkhead) = self.entry.bulkhead(self.traits)
-        {
-            match bulkhead.try_acquire(self.key) {
-                Some(slot) => self.slot = Some(slot),
-                None => return Plainly::LookCloser,
-            }
-        }
-        self.entered = true;
-        if self.entry.hold().left(clock::now).is_some() {
-            return Plainly::Entered;
-        }
-        let mut running = Running { permit: None, started: 0, limit: 0, reason: Reason::TimedOut };
-        if self.layer(LAYER_BREAKER)
-            && let Some(breaker) = self.entry.breaker(self.traits)
-        {
-            running.permit = breaker.admit_closed();
-            if running.permit.is_none() {
-                return breaker.is_surely_open(clock::now).map_or(Plainly::Entered, Plainly::Open);
-            }
-            if self.traits.is_timed() {
-                running.started = clock::now();
-            }
-        }
-        self.attempts = 1;
-        self.running = Some(running);
-        Plainly::Run
-    }
-
-    #[inline(never)]
     pub(super) fn enter(&mut self) -> Entered {
         self.entered = true;
         let pinned = self.pin();
@@ -122,7 +73,11 @@ impl Calling<'_> {
         if waits && let Some(retry_after) = self.is_open() {
             return Entered::Rejected(self.reject(Reason::Open, Some(retry_after)));
         }
-        let joined = if waits { bulkhead.join(self.key, numbers.max_waiting) } else { Err(LineFull) };
+        let joined = if waits {
+            bulkhead.join(self.key, numbers.max_waiting)
+        } else {
+            Err(LineFull)
+        };
         match joined {
             Ok(Ok(slot)) => {
                 self.slot = Some(slot);
@@ -131,9 +86,17 @@ impl Calling<'_> {
             Ok(Err(ticket)) => {
                 let end = clock::now().saturating_add(nanos(numbers.max_wait));
                 if end <= self.deadline {
-                    Entered::Wait { ticket, end, reason: Reason::WaitTimedOut }
+                    Entered::Wait {
+                        ticket,
+                        end,
+                        reason: Reason::WaitTimedOut,
+                    }
                 } else {
-                    Entered::Wait { ticket, end: self.deadline, reason: Reason::DeadlineExceeded }
+                    Entered::Wait {
+                        ticket,
+                        end: self.deadline,
+                        reason: Reason::DeadlineExceeded,
+                    }
                 }
             }
             Err(LineFull) => Entered::Rejected(self.reject(Reason::BulkheadFull, Some(nanos(numbers.retry_after)))),
@@ -149,11 +112,15 @@ impl Calling<'_> {
         self.reject(reason, told)
     }
 
-    #[inline(never)]
     pub(super) fn admit(&mut self) -> Admitted {
         if self.pinned().mode == Mode::Off {
             self.attempts += 1;
-            self.running = Some(Running { permit: None, started: 0, limit: NEVER, reason: Reason::TimedOut });
+            self.running = Some(Running {
+                permit: None,
+                started: 0,
+                limit: NEVER,
+                reason: Reason::TimedOut,
+            });
             return Admitted::Run;
         }
         if self.past_deadline() {
@@ -183,14 +150,27 @@ impl Calling<'_> {
                     self.observe(reason, Some(left));
                 }
             }
-            if self.traits.is_timed() || !self.enforces() {
+            if self.traits.is_timed() {
                 started = clock::now();
             }
         }
+        if started == 0 && !self.enforces() {
+            started = clock::now();
+        }
         self.attempts += 1;
-        let running = Running { permit, started, limit: 0, reason: Reason::TimedOut };
+        let running = Running {
+            permit,
+            started,
+            limit: 0,
+            reason: Reason::TimedOut,
+        };
         self.running = Some(running);
-        match pinned.settings.chaos.as_ref().filter(|_| pinned.chaos && self.enforces()) {
+        match pinned
+            .settings
+            .chaos
+            .as_ref()
+            .filter(|_| pinned.chaos && self.enforces())
+        {
             Some(chaos) => self.suffer(chaos),
             None => Admitted::Run,
         }
@@ -220,7 +200,11 @@ impl Calling<'_> {
         if running.limit == 0 {
             running.limit = NEVER;
             if enforces && timed && timeout != NEVER {
-                let start = if running.started == 0 { clock::now() } else { running.started };
+                let start = if running.started == 0 {
+                    clock::now()
+                } else {
+                    running.started
+                };
                 running.limit = start.saturating_add(timeout);
             }
             if enforces && deadline < running.limit {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use super::attempt::{Core, last};
-use super::{Calling, EVERY_LAYER};
+use super::{Calling, EVERY_LAYER, EntryRef, Start};
 use crate::dependency::Entry;
 use crate::event::Served;
 use crate::failure::Failure;
@@ -47,6 +47,16 @@ impl Guard {
         &self.entry.name
     }
 
+    #[inline]
+    fn start(&self, layers: u8) -> Start<'_> {
+        Start {
+            entry: EntryRef::Borrowed(&self.entry),
+            site: None,
+            key: None,
+            layers,
+        }
+    }
+
     /// Calls `body`, and again as the policy's retry says. The closure runs only when an attempt is admitted.
     ///
     /// # Errors
@@ -62,11 +72,11 @@ impl Guard {
         Fut: Future<Output = Result<T, E>>,
         E: Classify,
     {
-        let mut call = Calling::of(&self.entry, EVERY_LAYER);
+        let mut call = Calling::new(self.start(EVERY_LAYER));
         loop {
-            match call.attempt(ByError(PhantomData), Lazy::Make { make: Some(&mut body) }).await {
+            match Attempt::new(&mut call, Lazy::Make { make: Some(&mut body) }).await {
                 Turn::Again => {}
-                Turn::End(end) => return finish(&mut call, end),
+                Turn::End(end) => return finish(Some(&mut call), end),
             }
         }
     }
@@ -86,7 +96,11 @@ impl Guard {
         Fut: Future<Output = Result<T, E>>,
         E: Classify,
     {
-        CallOnce { guard: self, call: None, core: Core::fresh(ByError(PhantomData), body) }
+        CallOnce {
+            guard: self,
+            call: None,
+            core: Core::fresh(ByError(PhantomData), body),
+        }
     }
 }
 
@@ -121,31 +135,78 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let call = this.call.get_or_insert_with(|| Calling::of(&this.guard.entry, EVERY_LAYER & !LAYER_RETRY));
+        let mut this = self.project();
+        if this.call.is_none() {
+            let start = this.guard.start(EVERY_LAYER & !LAYER_RETRY);
+            if let Some(polled) = this.core.as_mut().poll_short(start, this.call, cx) {
+                let end = last(ready!(polled));
+                return Poll::Ready(finish(this.call.as_mut(), end));
+            }
+        }
+        let Some(call) = this.call.as_mut() else {
+            return Poll::Pending;
+        };
         let end = last(ready!(this.core.poll(call, cx)));
-        Poll::Ready(finish(call, end))
+        Poll::Ready(finish(Some(call), end))
     }
 }
 
 impl<Fut, T, E> fmt::Debug for CallOnce<'_, Fut, T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallOnce").field("dependency", &self.guard.dependency()).finish_non_exhaustive()
+        f.debug_struct("CallOnce")
+            .field("dependency", &self.guard.dependency())
+            .finish_non_exhaustive()
     }
 }
 
 #[inline]
-fn finish<T, E>(call: &mut Calling<'_>, end: End<Result<T, E>>) -> Result<T, Failure<E>> {
+fn finish<T, E>(call: Option<&mut Calling<'_>>, end: End<Result<T, E>>) -> Result<T, Failure<E>> {
+    if let End::Value(answer) = end {
+        return answer.map_err(Failure::Error);
+    }
+    // Without a call it was the short way, which has counted it.
+    if let Some(call) = call {
+        call.close_as(Served::Error);
+    }
     match end {
-        End::Value(answer) => answer.map_err(Failure::Error),
-        End::Failed(answer) => {
-            call.close_as(Served::Error);
-            answer.map_err(Failure::Error)
+        End::Value(answer) | End::Failed(answer) => answer.map_err(Failure::Error),
+        End::Rejected(rejection) => Err(Failure::Rejected(rejection)),
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// One attempt of [`Guard::call`].
+    struct Attempt<'c, 'g, B, T, E> {
+        call: &'c mut Calling<'g>,
+        #[pin]
+        core: Core<ByError<T, E>, B>,
+    }
+
+    impl<B, T, E> PinnedDrop for Attempt<'_, '_, B, T, E> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            this.core.give_back(this.call);
         }
-        End::Rejected(rejection) => {
-            call.close_as(Served::Error);
-            Err(Failure::Rejected(rejection))
-        }
+    }
+}
+
+impl<'c, 'g, B, T, E> Attempt<'c, 'g, B, T, E> {
+    fn new(call: &'c mut Calling<'g>, body: B) -> Self {
+        let core = Core::of(call, ByError(PhantomData), body);
+        Self { call, core }
+    }
+}
+
+impl<B, T, E> Future for Attempt<'_, '_, B, T, E>
+where
+    B: Future<Output = Result<T, E>>,
+    E: Classify,
+{
+    type Output = Turn<Result<T, E>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        this.core.poll(this.call, cx)
     }
 }
 

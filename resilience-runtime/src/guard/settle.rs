@@ -6,7 +6,7 @@ use super::{Calling, Running};
 use crate::clock::{self, NEVER, nanos};
 use crate::dependency::Pinned;
 use crate::event::{self, Served};
-use crate::layer::breaker::{Kind, Mark, Permit};
+use crate::layer::breaker::{Kind, Mark};
 use crate::layer::retry;
 use crate::outcome::{FailureKind, Outcome};
 use crate::private::{LAYER_RETRY, LAYER_TIMEOUT};
@@ -33,47 +33,19 @@ impl Finish {
 }
 
 impl Calling<'_> {
-    /// Settles a good answer of a plain call: nothing to repeat, nothing to hold.
-    #[inline]
-    pub(super) fn settle_good(&mut self, outcome: Outcome) {
-        if let Some(Running { permit: Some(permit), started, .. }) = self.running.take()
-            && let Some(breaker) = self.entry.breaker(self.traits)
-        {
-            let slow = started != 0 && clock::now().saturating_sub(started) > self.slow_after();
-            if slow || !breaker.is_clean_for(&permit) {
-                self.settle_good_counted(permit, outcome, slow);
-            }
-        }
-        self.release_slot();
-        let outcome = of_call(outcome);
-        self.ended = Some(outcome);
-        self.count(outcome, Served::Primary);
-    }
-
-    #[inline(never)]
-    fn settle_good_counted(&self, permit: Permit, outcome: Outcome, slow: bool) {
-        let Some(breaker) = self.entry.breaker(self.traits) else { return };
-        if permit.kind() == Kind::Sample {
-            event::sample(self.pinned(), outcome, slow);
-        }
-        if let Some(made) = breaker.settle(permit, Mark::Success { slow }, clock::now) {
-            event::transition(self.pinned(), made);
-        }
-    }
-
-    /// A call that was pending ends on the numbers it began with.
-    fn slow_after(&self) -> u64 {
-        self.pinned.get().map_or_else(|| self.entry.slow_after(), |pinned| pinned.slow_after())
-    }
-
     /// Settles an attempt with the breaker and the hold. Says whether the body is to run again.
-    #[inline(never)]
     pub(super) fn settle(&mut self, finish: Finish) -> bool {
-        let Some(running) = self.running.take() else { return false };
+        let Some(running) = self.running.take() else {
+            return false;
+        };
         let pinned = self.pin();
         let outcome = finish.outcome();
         if pinned.mode != Mode::Off {
-            self.settle_breaker(&pinned, running, finish);
+            let late = self.is_late(&pinned, &running);
+            if late {
+                self.observe(Reason::TimedOut, None);
+            }
+            self.settle_breaker(&pinned, running, finish, late);
             self.hold(&pinned, outcome);
         }
         self.ended = Some(match finish {
@@ -94,32 +66,47 @@ impl Calling<'_> {
         again
     }
 
-    fn settle_breaker(&self, pinned: &Pinned, running: Running, finish: Finish) {
-        let Running { permit, started, limit, reason } = running;
+    /// Whether an attempt that is only observed ran longer than its time: what would have been cut counts as cut.
+    fn is_late(&self, pinned: &Pinned, running: &Running) -> bool {
+        !self.enforces()
+            && running.started != 0
+            && self.layer(LAYER_TIMEOUT)
+            && clock::now().saturating_sub(running.started) > pinned.timeout
+    }
+
+    fn settle_breaker(&self, pinned: &Pinned, running: Running, finish: Finish, late: bool) {
+        let Running {
+            permit,
+            started,
+            limit,
+            reason,
+        } = running;
         let Some(permit) = permit else { return };
         let (Some(breaker), Some(numbers)) = (self.entry.breaker(self.traits), &pinned.settings.breaker) else {
-            return self.abandon(Running { permit: Some(permit), started, limit, reason });
+            return self.abandon(Running {
+                permit: Some(permit),
+                started,
+                limit,
+                reason,
+            });
         };
-        let mut late = false;
         let slow = match (finish, numbers.slow_after) {
             (Finish::TimedOut(_), _) => numbers.slow_after.is_some(),
-            (_, Some(slow_after)) if started != 0 => {
-                clock::now().saturating_sub(started) > nanos(slow_after)
-            }
+            (_, Some(slow_after)) if started != 0 => clock::now().saturating_sub(started) > nanos(slow_after),
             _ => false,
         };
-        if !self.enforces() && started != 0 && self.layer(LAYER_TIMEOUT) {
-            // What would have been cut counts as cut.
-            late = clock::now().saturating_sub(started) > pinned.timeout;
-        }
         let outcome = finish.outcome();
         let mark = match (finish, outcome) {
-            _ if late => Mark::Failure { slow: numbers.slow_after.is_some(), timed_out: true },
+            _ if late => Mark::Failure {
+                slow: numbers.slow_after.is_some(),
+                timed_out: true,
+            },
             (Finish::Panicked, _) => Mark::Failure { slow, timed_out: false },
             (_, Outcome::Success | Outcome::Business) => Mark::Success { slow },
-            (_, Outcome::Failure(kind)) if pinned.settings.failures.contains(kind) => {
-                Mark::Failure { slow, timed_out: matches!(finish, Finish::TimedOut(_)) }
-            }
+            (_, Outcome::Failure(kind)) if pinned.settings.failures.contains(kind) => Mark::Failure {
+                slow,
+                timed_out: matches!(finish, Finish::TimedOut(_)),
+            },
             _ => Mark::Uncounted,
         };
         if permit.kind() == Kind::Sample {
@@ -132,7 +119,9 @@ impl Calling<'_> {
 
     /// A throttling answer that speaks for everybody.
     fn hold(&self, pinned: &Pinned, outcome: Outcome) {
-        if let Outcome::Throttled { retry_after: Some(wait) } = outcome
+        if let Outcome::Throttled {
+            retry_after: Some(wait),
+        } = outcome
             && pinned.settings.throttle == Throttle::Dependency
             && self.enforces()
         {
@@ -145,7 +134,9 @@ impl Calling<'_> {
         if !self.layer(LAYER_RETRY) {
             return false;
         }
-        let Some((budget, numbers)) = pinned.retry() else { return false };
+        let Some((budget, numbers)) = pinned.retry() else {
+            return false;
+        };
         let listed = match outcome {
             Outcome::Failure(kind) => pinned.settings.failures.contains(kind),
             Outcome::Throttled { .. } => true,
@@ -156,7 +147,9 @@ impl Calling<'_> {
             return false;
         }
         let pause = match outcome {
-            Outcome::Throttled { retry_after: Some(wait) } => wait.min(pinned.settings.max_hold),
+            Outcome::Throttled {
+                retry_after: Some(wait),
+            } => wait.min(pinned.settings.max_hold),
             _ => retry::pause(numbers, self.attempts, fastrand::f64()),
         };
         let now = clock::now();
@@ -170,7 +163,7 @@ impl Calling<'_> {
     }
 }
 
-fn of_call(outcome: Outcome) -> CallOutcome {
+pub(super) fn of_call(outcome: Outcome) -> CallOutcome {
     match outcome {
         Outcome::Success => CallOutcome::Success,
         Outcome::Business => CallOutcome::Business,

@@ -34,6 +34,17 @@ pub(crate) struct Permit {
 }
 
 impl Permit {
+    /// That of an ordinary attempt which a closed breaker admitted in `period`.
+    pub(crate) fn ordinary(period: u64) -> Self {
+        Self {
+            inner: Inner {
+                period,
+                kind: Kind::Ordinary,
+            },
+            counted: false,
+        }
+    }
+
     pub(crate) fn kind(&self) -> Kind {
         self.inner.kind
     }
@@ -63,12 +74,11 @@ impl Breaker {
         breaker
     }
 
-    /// Leave in the common case: closed, and nothing to count.
+    /// Leave in the common case, closed and nothing to count: the period that gives it.
     #[inline]
-    pub(crate) fn admit_closed(&self) -> Option<Permit> {
+    pub(crate) fn admit_closed(&self) -> Option<u64> {
         let gate = self.gate.load(Ordering::Acquire);
-        (gate & (STATE | INTRICATE) == CLOSED)
-            .then_some(Permit { inner: Inner { period: gate >> PERIOD, kind: Kind::Ordinary }, counted: false })
+        (gate & (STATE | INTRICATE) == CLOSED).then_some(gate >> PERIOD)
     }
 
     /// What is left of open, in the common case of a refusal: nothing to sample, and the end not reached.
@@ -88,8 +98,8 @@ impl Breaker {
     /// Transition and reservation are one step under the lock: nobody sees half-open without the
     /// probe that made it so being counted.
     pub(crate) fn admit(&self, clock: impl FnOnce() -> u64, time: u64) -> (Result<Permit, Refusal>, Transitions) {
-        if let Some(permit) = self.admit_closed() {
-            return (Ok(permit), Transitions::default());
+        if let Some(period) = self.admit_closed() {
+            return (Ok(Permit::ordinary(period)), Transitions::default());
         }
         let now = clock();
         if let Some(retry_after) = self.is_surely_open(|| now) {
@@ -120,21 +130,22 @@ impl Breaker {
         (answer.map(|inner| Permit { inner, counted }), made)
     }
 
-    /// Whether a good and quick result of this attempt would change nothing, so that it need not be settled: its
-    /// period still holds, and the window is full of results just like it. Only an ordinary, uncounted permit meets
-    /// this, because the gate then has no other mark.
+    /// Whether a good and quick result of an ordinary attempt would change nothing, so that it need not be settled: its
+    /// `period` still holds, and the window is full of results just like it.
     #[inline]
-    pub(crate) fn is_clean_for(&self, permit: &Permit) -> bool {
-        self.gate.load(Ordering::Acquire) == (permit.inner.period << PERIOD) | CLEAN | CLOSED && !permit.counted
+    pub(crate) fn is_clean_in(&self, period: u64) -> bool {
+        self.gate.load(Ordering::Acquire) == (period << PERIOD) | CLEAN | CLOSED
     }
 
     /// Takes an attempt's result and its permit back.
     pub(crate) fn settle(&self, permit: Permit, mark: Mark, clock: impl FnOnce() -> u64) -> Option<Transition> {
         // An ordinary attempt that does not count leaves no trace, and neither does a good one among its like.
-        if !permit.counted && permit.inner.kind == Kind::Ordinary && mark == Mark::Uncounted
-            || mark == (Mark::Success { slow: false }) && self.is_clean_for(&permit)
-        {
-            return None;
+        if !permit.counted && permit.inner.kind == Kind::Ordinary {
+            match mark {
+                Mark::Uncounted => return None,
+                Mark::Success { slow: false } if self.is_clean_in(permit.inner.period) => return None,
+                _ => {}
+            }
         }
         self.settle_locked(permit, mark, clock)
     }
@@ -234,7 +245,10 @@ mod tests {
     }
 
     const GOOD: Mark = Mark::Success { slow: false };
-    const BAD: Mark = Mark::Failure { slow: false, timed_out: false };
+    const BAD: Mark = Mark::Failure {
+        slow: false,
+        timed_out: false,
+    };
 
     /// A good result that is not recorded has to be one that would have changed nothing.
     #[test]
@@ -263,7 +277,11 @@ mod tests {
         let (third, made) = breaker.admit(|| 0, 1);
         assert_eq!(made[0].unwrap().cause, Cause::InFlight);
         assert!(breaker.admit(|| 0, 1).0.is_err());
-        assert_eq!(breaker.settle(third.unwrap(), GOOD, || 0), None, "its result belongs to the period before");
+        assert_eq!(
+            breaker.settle(third.unwrap(), GOOD, || 0),
+            None,
+            "its result belongs to the period before"
+        );
         let _ = breaker.settle(first, GOOD, || 0);
         assert_eq!(breaker.in_flight.load(Ordering::Relaxed), 1);
     }

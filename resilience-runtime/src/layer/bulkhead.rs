@@ -83,7 +83,10 @@ impl Bulkhead {
                 if taken(word) >= limit {
                     return None;
                 }
-                match self.word.compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed) {
+                match self
+                    .word
+                    .compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed)
+                {
                     Ok(_) => return Some(Slot { keyed: false }),
                     Err(now) => word = now,
                 }
@@ -113,7 +116,11 @@ impl Bulkhead {
             if taken(word) < self.limit.load(Ordering::Relaxed) && !per_key_full {
                 continue; // a slot was given back between the two looks
             }
-            if self.word.compare_exchange(word, word + WAITER, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            if self
+                .word
+                .compare_exchange(word, word + WAITER, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+            {
                 return Ok(Err(queue.push(self.effective(key))));
             }
         }
@@ -146,7 +153,10 @@ impl Bulkhead {
         if !slot.keyed {
             let mut word = self.word.load(Ordering::Relaxed);
             while waiting(word) == 0 {
-                match self.word.compare_exchange_weak(word, word - 1, Ordering::Release, Ordering::Relaxed) {
+                match self
+                    .word
+                    .compare_exchange_weak(word, word - 1, Ordering::Release, Ordering::Relaxed)
+                {
                     Ok(_) => return,
                     Err(now) => word = now,
                 }
@@ -184,7 +194,11 @@ impl Bulkhead {
 
     /// A key counts only while there is a limit per key.
     fn effective(&self, key: Key) -> Key {
-        if self.per_key.load(Ordering::Relaxed) == 0 { None } else { key }
+        if self.per_key.load(Ordering::Relaxed) == 0 {
+            None
+        } else {
+            key
+        }
     }
 
     fn key_is_full(&self, queue: &Queue, key: Key) -> bool {
@@ -206,7 +220,9 @@ impl Bulkhead {
     fn take_one(&self) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
         self.word
-            .fetch_update(Ordering::Acquire, Ordering::Relaxed, |word| (taken(word) < limit).then(|| word + 1))
+            .fetch_update(Ordering::Acquire, Ordering::Relaxed, |word| {
+                (taken(word) < limit).then(|| word + 1)
+            })
             .is_ok()
     }
 
@@ -243,13 +259,7 @@ mod tests {
     use super::*;
 
     fn ready(bulkhead: &Bulkhead, ticket: &Ticket) -> bool {
-        match bulkhead.poll_wait(ticket, Waker::noop()) {
-            Poll::Ready(slot) => {
-                std::mem::forget(slot);
-                true
-            }
-            Poll::Pending => false,
-        }
+        bulkhead.poll_wait(ticket, Waker::noop()).is_ready()
     }
 
     #[test]

@@ -24,7 +24,9 @@ impl Hold {
             return Some(until - now);
         }
         // Lost races leave a past instant there, which the next reader removes.
-        let _ = self.until.compare_exchange(until, 0, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self
+            .until
+            .compare_exchange(until, 0, Ordering::Relaxed, Ordering::Relaxed);
         None
     }
 

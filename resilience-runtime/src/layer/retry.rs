@@ -23,7 +23,11 @@ pub(crate) fn pause(numbers: &Retry, attempt: u32, draw: f64) -> Duration {
         .and_then(|factor| numbers.backoff.checked_mul(factor))
         .map_or(numbers.backoff_max, |pause| pause.min(numbers.backoff_max));
     // Nothing doubled stays nothing, however often.
-    let whole = if numbers.backoff.is_zero() { Duration::ZERO } else { whole };
+    let whole = if numbers.backoff.is_zero() {
+        Duration::ZERO
+    } else {
+        whole
+    };
     match numbers.jitter {
         Jitter::None => whole,
         Jitter::Full => whole.mul_f64(draw),
@@ -97,10 +101,15 @@ mod tests {
     #[test]
     fn pauses_stay_within_the_cap_up_to_the_last_attempt_number() {
         for jitter in ["full", "equal", "none"] {
-            let numbers = numbers(&format!("backoff = \"3ms\"\nbackoff_max = \"2s\"\njitter = \"{jitter}\""));
+            let numbers = numbers(&format!(
+                "backoff = \"3ms\"\nbackoff_max = \"2s\"\njitter = \"{jitter}\""
+            ));
             for attempt in (0..32).map(|bit| 1_u32 << bit).chain([u32::MAX]) {
                 for draw in [0.0, 0.5, 0.999_999_9] {
-                    assert!(pause(&numbers, attempt, draw) <= Duration::from_secs(2), "{jitter} {attempt} {draw}");
+                    assert!(
+                        pause(&numbers, attempt, draw) <= Duration::from_secs(2),
+                        "{jitter} {attempt} {draw}"
+                    );
                 }
             }
         }

@@ -6,30 +6,61 @@ use crate::event::{Event, TARGET};
 pub(crate) fn event(event: &Event<'_>) {
     let name = event.name();
     match event {
-        Event::Transition { dependency, instance, from, to, cause, failure_rate, slow_rate, calls, cooldown_ms } => {
+        Event::Transition {
+            dependency,
+            instance,
+            from,
+            to,
+            cause,
+            failure_rate,
+            slow_rate,
+            calls,
+            cooldown_ms,
+        } => {
             ::tracing::warn!(
                 target: TARGET, event = name, dependency, instance, from, to, cause, failure_rate, slow_rate, calls,
                 cooldown_ms, "breaker of `{dependency}` went from {from} to {to}: {cause}",
             );
         }
-        Event::Rejected { dependency, function, reason, retry_after_ms, observed } => {
+        Event::Rejected {
+            dependency,
+            function,
+            reason,
+            retry_after_ms,
+            observed,
+        } => {
             ::tracing::debug!(
                 target: TARGET, event = name, dependency, function, reason, retry_after_ms, observed,
                 "call of `{function}` to `{dependency}` rejected: {reason}",
             );
         }
-        Event::Sample { dependency, outcome, slow } => {
+        Event::Sample {
+            dependency,
+            outcome,
+            slow,
+        } => {
             ::tracing::info!(
                 target: TARGET, event = name, dependency, outcome, slow, "sample of `{dependency}` while open: {outcome}",
             );
         }
-        Event::FallbackFailed { dependency, function, kind, why, first } => {
+        Event::FallbackFailed {
+            dependency,
+            function,
+            kind,
+            why,
+            first,
+        } => {
             ::tracing::warn!(
                 target: TARGET, event = name, dependency, function, kind, why = %why, first,
                 "fallback of `{function}` gave nothing: {why}",
             );
         }
-        Event::Reloaded { file, hash, changes, detail } => {
+        Event::Reloaded {
+            file,
+            hash,
+            changes,
+            detail,
+        } => {
             ::tracing::info!(
                 target: TARGET, event = name, file, hash, changes = *changes as u64, detail = %detail,
                 "policy {hash} is in force from `{file}`: {detail}",
@@ -44,13 +75,24 @@ pub(crate) fn event(event: &Event<'_>) {
         Event::Missing { file } => {
             ::tracing::warn!(target: TARGET, event = name, file, "`{file}` is missing, what was in force stays");
         }
-        Event::OverrideSet { dependency, mode, by, reason, seconds } => {
+        Event::OverrideSet {
+            dependency,
+            mode,
+            by,
+            reason,
+            seconds,
+        } => {
             ::tracing::warn!(
                 target: TARGET, event = name, dependency, mode, by, reason, seconds,
                 "`{dependency}` is set to {mode} by {by} for {seconds} s: {reason}",
             );
         }
-        Event::OverrideExpiring { dependency, mode, by, seconds } => {
+        Event::OverrideExpiring {
+            dependency,
+            mode,
+            by,
+            seconds,
+        } => {
             ::tracing::warn!(
                 target: TARGET, event = name, dependency, mode, by, seconds,
                 "{mode} of `{dependency}`, set by {by}, ends in {seconds} s",

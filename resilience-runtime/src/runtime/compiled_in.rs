@@ -18,7 +18,10 @@ struct CompiledIn {
 }
 
 static COMPILED_IN: LazyLock<CompiledIn> = LazyLock::new(|| match policy(&[]) {
-    Ok(policy) => CompiledIn { united: Runtime::new(policy), alone: BTreeMap::new() },
+    Ok(policy) => CompiledIn {
+        united: Runtime::new(policy),
+        alone: BTreeMap::new(),
+    },
     Err(error) => {
         ::tracing::warn!(
             target: TARGET, error = %error,
@@ -63,7 +66,10 @@ pub(crate) fn policy(environment: &[(String, String)]) -> Result<Policy, PolicyE
 /// The entry of a function in its own binary's policy. The macro found the name in this very text.
 pub(crate) fn entry(site: &'static Site) -> Arc<Entry> {
     let compiled_in = &*COMPILED_IN;
-    let runtime = compiled_in.alone.get(site.spec().package).unwrap_or(&compiled_in.united);
+    let runtime = compiled_in
+        .alone
+        .get(site.spec().package)
+        .unwrap_or(&compiled_in.united);
     runtime.entry(site.spec().dependency).unwrap_or_else(|unknown| {
         // Only a linker that lost the text of a package leads here; the function then runs bare.
         ::tracing::error!(target: TARGET, function = site.path(), "no numbers for this function: {unknown}");
@@ -72,7 +78,9 @@ pub(crate) fn entry(site: &'static Site) -> Arc<Entry> {
 }
 
 fn texts() -> BTreeMap<&'static str, (&'static str, &'static str)> {
-    site::all().map(|site| (site.spec().package, (site.spec().policy_file, site.spec().policy))).collect()
+    site::all()
+        .map(|site| (site.spec().package, (site.spec().policy_file, site.spec().policy)))
+        .collect()
 }
 
 fn empty() -> Runtime {
@@ -81,7 +89,9 @@ fn empty() -> Runtime {
 
 fn bare() -> Arc<Entry> {
     static BARE: LazyLock<Arc<Entry>> = LazyLock::new(|| {
-        let runtime = Runtime::new(known_good("version = 1\n[dependency.unknown]\nfail = \"closed\"\nmode = \"off\"\n"));
+        let runtime = Runtime::new(known_good(
+            "version = 1\n[dependency.unknown]\nfail = \"closed\"\nmode = \"off\"\n",
+        ));
         runtime.entry("unknown").expect("it stands in the text above")
     });
     Arc::clone(&BARE)

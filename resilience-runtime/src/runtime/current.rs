@@ -41,7 +41,9 @@ impl<F: Future> Future for Scope<F> {
 
 pub(super) fn scope<F: Future>(runtime: Runtime, future: F) -> Scope<F> {
     SCOPED.store(true, Ordering::Relaxed);
-    Scope { inner: SCOPE.scope(runtime, future) }
+    Scope {
+        inner: SCOPE.scope(runtime, future),
+    }
 }
 
 pub(crate) fn scoped() -> Option<Runtime> {

@@ -40,7 +40,11 @@ impl Overrides {
     fn hold(&mut self, name: &str, set: Override, from_file: bool) {
         let left = set.until.duration_since(clock::wall()).unwrap_or_default();
         let until = clock::now().saturating_add(nanos(left));
-        let held = Held { active: Arc::new(Active { set, until }), from_file, announced: false };
+        let held = Held {
+            active: Arc::new(Active { set, until }),
+            from_file,
+            announced: false,
+        };
         self.active.insert(name.to_owned(), held);
     }
 }
@@ -59,7 +63,13 @@ impl Runtime {
         let (mode, by, reason) = (set.mode.as_str(), set.by.clone(), set.reason.clone());
         self.with_overrides(|overrides| overrides.hold(dependency, set, false));
         self.repin();
-        event::emit(&Event::OverrideSet { dependency, mode, by: &by, reason: &reason, seconds });
+        event::emit(&Event::OverrideSet {
+            dependency,
+            mode,
+            by: &by,
+            reason: &reason,
+            seconds,
+        });
         Ok(())
     }
 
@@ -80,7 +90,12 @@ impl Runtime {
     #[cfg_attr(not(feature = "watch"), allow(dead_code))]
     pub(crate) fn take_overrides(&self, entries: BTreeMap<String, Override>) {
         let changed: Vec<_> = self.with_overrides(|overrides| {
-            let gone: Vec<_> = overrides.file.keys().filter(|name| !entries.contains_key(*name)).cloned().collect();
+            let gone: Vec<_> = overrides
+                .file
+                .keys()
+                .filter(|name| !entries.contains_key(*name))
+                .cloned()
+                .collect();
             for name in gone {
                 if overrides.active.get(&name).is_some_and(|held| held.from_file) {
                     overrides.active.remove(&name);
@@ -114,8 +129,12 @@ impl Runtime {
     pub(crate) fn tick_overrides(&self) {
         let now = clock::now();
         let (near, over) = self.with_overrides(|overrides| {
-            let over: Vec<_> =
-                overrides.active.iter().filter(|(_, held)| now >= held.active.until).map(|(name, _)| name.clone()).collect();
+            let over: Vec<_> = overrides
+                .active
+                .iter()
+                .filter(|(_, held)| now >= held.active.until)
+                .map(|(name, _)| name.clone())
+                .collect();
             let over: Vec<_> = over
                 .into_iter()
                 .filter_map(|name| overrides.active.remove(&name).map(|held| (name, held.active)))
@@ -135,7 +154,12 @@ impl Runtime {
         }
         for (dependency, active, seconds) in &near {
             let (mode, by) = (active.set.mode.as_str(), active.set.by.as_str());
-            event::emit(&Event::OverrideExpiring { dependency, mode, by, seconds: *seconds });
+            event::emit(&Event::OverrideExpiring {
+                dependency,
+                mode,
+                by,
+                seconds: *seconds,
+            });
         }
         for (dependency, active) in &over {
             let (mode, by) = (active.set.mode.as_str(), active.set.by.as_str());
@@ -153,7 +177,11 @@ impl Runtime {
 }
 
 fn check(set: &Override) -> Result<(), OverrideError> {
-    let refused = |why: &str| Err(OverrideError { kind: Kind::Refused(why.to_owned()) });
+    let refused = |why: &str| {
+        Err(OverrideError {
+            kind: Kind::Refused(why.to_owned()),
+        })
+    };
     if set.by.trim().is_empty() {
         return refused("an override needs `by`: who answers for it");
     }
@@ -184,7 +212,9 @@ enum Kind {
 
 impl OverrideError {
     fn unknown(unknown: UnknownDependency) -> Self {
-        Self { kind: Kind::Unknown(unknown) }
+        Self {
+            kind: Kind::Unknown(unknown),
+        }
     }
 
     /// The name that the policy does not have, if that is the reason.

@@ -21,13 +21,20 @@ impl Runtime {
     pub fn reload(&self, policy: Policy) -> Result<ReloadReport, ReloadError> {
         let missing = self.required(&policy);
         if !missing.is_empty() {
-            let error = ReloadError { file: policy.file().to_owned(), faults: None, missing };
+            let error = ReloadError {
+                file: policy.file().to_owned(),
+                faults: None,
+                missing,
+            };
             self.set_refusal(Some(error.to_string()));
             return Err(error);
         }
         let changes = self.policy().diff(&policy);
         let emptied = self.assemble(&policy);
-        self.inner.policy.store(Arc::new(InForce { policy, loaded_at: clock::wall() }));
+        self.inner.policy.store(Arc::new(InForce {
+            policy,
+            loaded_at: clock::wall(),
+        }));
         self.set_refusal(None);
         let report = ReloadReport { changes, emptied };
         super::reloaded(self, &report);
@@ -58,7 +65,14 @@ impl fmt::Display for ReloadReport {
             if place > 0 {
                 f.write_str("; ")?;
             }
-            write!(f, "{}: {} → {} ({})", change.key(), change.old(), change.new(), change.effect())?;
+            write!(
+                f,
+                "{}: {} → {} ({})",
+                change.key(),
+                change.old(),
+                change.new(),
+                change.effect()
+            )?;
         }
         for name in &self.emptied {
             write!(f, "; the window of `{name}` starts empty")?;
@@ -88,8 +102,16 @@ impl ReloadError {
 
 impl From<PolicyError> for ReloadError {
     fn from(error: PolicyError) -> Self {
-        let file = error.faults().first().map(|fault| PathBuf::from(fault.file())).unwrap_or_default();
-        Self { file, faults: Some(error), missing: Vec::new() }
+        let file = error
+            .faults()
+            .first()
+            .map(|fault| PathBuf::from(fault.file()))
+            .unwrap_or_default();
+        Self {
+            file,
+            faults: Some(error),
+            missing: Vec::new(),
+        }
     }
 }
 
@@ -98,7 +120,11 @@ impl fmt::Display for ReloadError {
         if let Some(faults) = &self.faults {
             return faults.fmt(f);
         }
-        write!(f, "{}: lost what is in use, so all of it was refused", self.file.display())?;
+        write!(
+            f,
+            "{}: lost what is in use, so all of it was refused",
+            self.file.display()
+        )?;
         for missing in &self.missing {
             write!(f, "\n  {missing}")?;
         }

@@ -38,7 +38,11 @@ impl Minute {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         forget(&mut samples, second);
         if samples.back().is_none_or(|newest| newest.second < second) {
-            samples.push_back(Sample { second, calls, degraded });
+            samples.push_back(Sample {
+                second,
+                calls,
+                degraded,
+            });
         }
     }
 

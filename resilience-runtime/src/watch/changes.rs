@@ -40,12 +40,22 @@ pub(super) enum Change {
 impl Tracked {
     /// A file that was read just now.
     pub(super) fn loaded(path: PathBuf, bytes: Vec<u8>) -> Self {
-        Self { path, taken: State::Content(bytes), pending: None, last: None }
+        Self {
+            path,
+            taken: State::Content(bytes),
+            pending: None,
+            last: None,
+        }
     }
 
     /// A file that may be missing; whatever it holds is a change.
     pub(super) fn optional(path: PathBuf) -> Self {
-        Self { path, taken: State::Missing, pending: None, last: None }
+        Self {
+            path,
+            taken: State::Missing,
+            pending: None,
+            last: None,
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -58,7 +68,11 @@ impl Tracked {
         if let Some(change) = self.weigh(seen, Instant::now()) {
             return change;
         }
-        if self.pending.as_ref().is_some_and(|(state, since)| is_whole(state) && since.elapsed() < SETTLES) {
+        if self
+            .pending
+            .as_ref()
+            .is_some_and(|(state, since)| is_whole(state) && since.elapsed() < SETTLES)
+        {
             std::thread::park_timeout(SETTLES);
             let seen = self.read();
             return self.weigh(seen, Instant::now()).unwrap_or(Change::None);
@@ -133,7 +147,10 @@ mod tests {
         let start = Instant::now();
         assert_eq!(file.weigh(content("b\n"), start), None);
         assert_eq!(file.weigh(content("b\n"), start + SETTLES / 2), None);
-        assert_eq!(file.weigh(content("b\n"), start + SETTLES), Some(Change::Content(b"b\n".to_vec())));
+        assert_eq!(
+            file.weigh(content("b\n"), start + SETTLES),
+            Some(Change::Content(b"b\n".to_vec()))
+        );
         assert_eq!(file.weigh(content("b\n"), start + SETTLES * 2), Some(Change::None));
     }
 
@@ -143,7 +160,10 @@ mod tests {
         let start = Instant::now();
         assert_eq!(file.weigh(content("b\n"), start), None);
         assert_eq!(file.weigh(content("b\nc\n"), start + SETTLES), None);
-        assert_eq!(file.weigh(content("b\nc\n"), start + SETTLES * 2), Some(Change::Content(b"b\nc\n".to_vec())));
+        assert_eq!(
+            file.weigh(content("b\nc\n"), start + SETTLES * 2),
+            Some(Change::Content(b"b\nc\n".to_vec()))
+        );
     }
 
     #[test]
@@ -152,7 +172,10 @@ mod tests {
         let start = Instant::now();
         assert_eq!(file.weigh(content("b"), start), None);
         assert_eq!(file.weigh(content("b"), start + SETTLES * 5), None);
-        assert!(matches!(file.weigh(content("b"), start + CUT_SETTLES), Some(Change::Content(_))));
+        assert!(matches!(
+            file.weigh(content("b"), start + CUT_SETTLES),
+            Some(Change::Content(_))
+        ));
     }
 
     #[test]
@@ -163,7 +186,10 @@ mod tests {
         for step in 0..=100_u32 {
             // A new content each 120 ms, looked at each 10 ms.
             let text = format!("{}\n", step / 12 + 1);
-            if matches!(file.weigh(content(&text), start + Duration::from_millis(10) * step), Some(Change::Content(_))) {
+            if matches!(
+                file.weigh(content(&text), start + Duration::from_millis(10) * step),
+                Some(Change::Content(_))
+            ) {
                 taken += 1;
             }
         }

@@ -9,7 +9,7 @@ use resilience_runtime::{Failure, breaker, fallback, retry};
 
 use crate::kit::*;
 
-async fn spare(#[cfg(all())] a: String, b: u32) -> Res<String> {
+async fn spare(#[cfg(panic = "unwind")] a: String, b: u32) -> Res<String> {
     Ok(format!("{a}{b}"))
 }
 
@@ -17,7 +17,7 @@ async fn spare(#[cfg(all())] a: String, b: u32) -> Res<String> {
 #[retry]
 #[fallback(spare)]
 async fn conditional(
-    #[cfg(all())] a: String,
+    #[cfg(panic = "unwind")] a: String,
     #[cfg(any())] gone: NoSuchType,
     #[allow(unused_mut)] mut b: u32,
 ) -> Res<String> {
@@ -50,7 +50,11 @@ async fn hides(cached: u32) -> Res<u32> {
 #[fallback(value = cached + 1)]
 async fn names(mut cached: u32) -> Res<u32> {
     cached += 0;
-    Err(if cached == 0 { AppError::Down } else { AppError::Bad(cached) })
+    Err(if cached == 0 {
+        AppError::Down
+    } else {
+        AppError::Bad(cached)
+    })
 }
 
 #[breaker("payrail")]
@@ -152,7 +156,10 @@ fn s36_an_argument_by_value_is_cloned_only_where_the_body_could_have_used_it_up(
         trip("payrail");
         assert_eq!((consumes(it(), true).await, count()), (Ok(1000), 0));
         assert_eq!((read_by_value(it(), true).await, count()), (Ok(1), 0));
-        assert!(matches!((repeats(it(), true).await, count()), (Err(AppError::Shed(_)), 0)));
+        assert!(matches!(
+            (repeats(it(), true).await, count()),
+            (Err(AppError::Shed(_)), 0)
+        ));
     });
 }
 
@@ -175,7 +182,12 @@ async fn spare_pay((a, b): (u32, u32), money: Money, text: String, log: &mut Vec
 #[breaker("payrail")]
 #[retry]
 #[fallback(value = if a + first > 1000 { cents + c } else { 0 })]
-async fn unpacks((a, mut b): (u32, u32), Money { cents, unit: _ }: &Money, &c: &u32, [first, .., _]: [u32; 3]) -> Res<u32> {
+async fn unpacks(
+    (a, mut b): (u32, u32),
+    Money { cents, unit: _ }: &Money,
+    &c: &u32,
+    [first, .., _]: [u32; 3],
+) -> Res<u32> {
     b += a + cents + c + first;
     tick().await;
     Err(if b > 0 { AppError::Down } else { AppError::Bad(b) })
@@ -247,13 +259,20 @@ async fn opaque(all: impl Iterator<Item = u32> + Clone + Send, mut rest: &str) -
     rest = &rest[1..];
     tick().await;
     let sum: u32 = all.sum();
-    if rest.is_empty() { Err(AppError::Down) } else { Ok(std::iter::once(sum + rest.len() as u32)) }
+    if rest.is_empty() {
+        Err(AppError::Down)
+    } else {
+        Ok(std::iter::once(sum + rest.len() as u32))
+    }
 }
 
 #[test]
 fn generics_and_opaque_types_are_run_again() {
     assert_eq!(block_on(is_send(generic(["a", "b"]))), Ok(1002));
-    assert_eq!(block_on(is_send(opaque([1, 2].into_iter(), "xyz"))).map(|mut all| all.next()), Ok(Some(5)));
+    assert_eq!(
+        block_on(is_send(opaque([1, 2].into_iter(), "xyz"))).map(|mut all| all.next()),
+        Ok(Some(5))
+    );
     assert!(block_on(opaque([1, 2].into_iter(), "x")).is_err());
 }
 
@@ -286,7 +305,11 @@ impl Conn {
         self.n += by;
         tick().await;
         let gone = self;
-        Err(if gone.n == 11 { AppError::Down } else { AppError::Bad(gone.n) })
+        Err(if gone.n == 11 {
+            AppError::Down
+        } else {
+            AppError::Bad(gone.n)
+        })
     }
 
     async fn closed(self, by: u32) -> Res<u32> {

@@ -57,7 +57,11 @@ impl Gateway for Net {
         n += self.tries.fetch_add(1, SeqCst);
         tick().await;
         let all = self;
-        if all.tries.load(SeqCst) < 3 { Err(AppError::Down) } else { Ok(n) }
+        if all.tries.load(SeqCst) < 3 {
+            Err(AppError::Down)
+        } else {
+            Ok(n)
+        }
     }
 
     #[breaker("payrail")]
@@ -71,7 +75,9 @@ impl Gateway for Net {
 }
 
 fn net() -> Net {
-    Net { tries: AtomicU32::new(0) }
+    Net {
+        tries: AtomicU32::new(0),
+    }
 }
 
 #[test]

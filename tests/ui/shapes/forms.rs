@@ -13,7 +13,11 @@ use crate::kit::*;
 #[fallback(value = format!("{name} {}", n + 1))]
 async fn value(name: &str, n: u32) -> Res<String> {
     tick().await;
-    if n == 0 { Err(AppError::Down) } else { Ok(name.to_owned()) }
+    if n == 0 {
+        Err(AppError::Down)
+    } else {
+        Ok(name.to_owned())
+    }
 }
 
 async fn noted(n: u32, failure: Failure<AppError>) -> Res<u32> {
@@ -69,7 +73,11 @@ async fn refuse(n: u32) -> Res<u32> {
 }
 
 fn is_some(answer: &Option<u32>) -> Outcome {
-    if answer.is_some() { Outcome::Success } else { Outcome::Failure(FailureKind::Other) }
+    if answer.is_some() {
+        Outcome::Success
+    } else {
+        Outcome::Failure(FailureKind::Other)
+    }
 }
 
 async fn maybe_more(n: u32) -> Option<u32> {
@@ -102,7 +110,11 @@ async fn lesser(n: u32) -> Res<Served<u32>> {
 #[breaker("payrail")]
 #[fallback(lesser)]
 async fn marked(n: u32) -> Res<Served<u32>> {
-    if n == 0 { Err(AppError::Down) } else { Ok(Served::fresh(n)) }
+    if n == 0 {
+        Err(AppError::Down)
+    } else {
+        Ok(Served::fresh(n))
+    }
 }
 
 #[bulkhead("ledger", key = tenant)]
@@ -128,7 +140,10 @@ fn each_form_gives_what_it_says() {
         assert_eq!(no_result(11).await, Some(11));
         assert_eq!(no_result(101).await, Some(101));
         assert_eq!(is_send(judged(1)).await, Err(AppError::Bad(1)));
-        assert_eq!(marked(0).await.map(|served| (served.value, served.freshness)), Ok((1, Freshness::Fallback)));
+        assert_eq!(
+            marked(0).await.map(|served| (served.value, served.freshness)),
+            Ok((1, Freshness::Fallback))
+        );
         assert_eq!(marked(2).await.map(|served| served.freshness), Ok(Freshness::Fresh));
         trip("payrail");
         assert_eq!(alone().await, Ok(1));
@@ -181,7 +196,11 @@ enum Every<E> {
 }
 
 fn by_code(code: &u16, ours: &bool) -> Outcome {
-    if *ours || *code < 500 { Outcome::Business } else { Outcome::Failure(FailureKind::Server) }
+    if *ours || *code < 500 {
+        Outcome::Business
+    } else {
+        Outcome::Failure(FailureKind::Server)
+    }
 }
 
 fn nothing() -> Outcome {
@@ -201,20 +220,39 @@ fn classify_is_derived_for_every_class() {
     let class = |error: Every<AppError>| error.classify();
     assert_eq!(class(Every::Business), Outcome::Business);
     assert_eq!(class(Every::Timeout(1)), Outcome::Failure(FailureKind::Timeout));
-    assert_eq!(class(Every::Connect { _why: String::new() }), Outcome::Failure(FailureKind::Connect));
+    assert_eq!(
+        class(Every::Connect { _why: String::new() }),
+        Outcome::Failure(FailureKind::Connect)
+    );
     assert_eq!(class(Every::Server), Outcome::Failure(FailureKind::Server));
     assert_eq!(class(Every::Protocol), Outcome::Failure(FailureKind::Protocol));
     assert_eq!(class(Every::Other), Outcome::Failure(FailureKind::Other));
     assert_eq!(class(Every::Ignored), Outcome::Ignored);
     assert_eq!(class(Every::Throttled), Outcome::Throttled { retry_after: None });
-    assert_eq!(class(Every::Later(1, second)), Outcome::Throttled { retry_after: Some(second) });
-    assert_eq!(class(Every::Maybe { after: None }), Outcome::Throttled { retry_after: None });
+    assert_eq!(
+        class(Every::Later(1, second)),
+        Outcome::Throttled {
+            retry_after: Some(second)
+        }
+    );
+    assert_eq!(
+        class(Every::Maybe { after: None }),
+        Outcome::Throttled { retry_after: None }
+    );
     assert_eq!(class(Every::Inner(AppError::Bad(1))), Outcome::Business);
     let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
-    assert_eq!(class(Every::Io { source: refused }), Outcome::Failure(FailureKind::Connect));
+    assert_eq!(
+        class(Every::Io { source: refused }),
+        Outcome::Failure(FailureKind::Connect)
+    );
     assert_eq!(class(Every::Code(404, false)), Outcome::Business);
     assert_eq!(class(Every::Code(500, false)), Outcome::Failure(FailureKind::Server));
     assert_eq!(class(Every::Nothing), Outcome::Ignored);
-    assert_eq!(Wait(second).classify(), Outcome::Throttled { retry_after: Some(second) });
+    assert_eq!(
+        Wait(second).classify(),
+        Outcome::Throttled {
+            retry_after: Some(second)
+        }
+    );
     let _ = |nobody: Nobody| nobody.classify();
 }

@@ -54,7 +54,11 @@ pub async fn tick() {
 /// Runs a future with a runtime of its own: what one test trips, no other sees.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let policy = Policy::from_toml(include_str!("../resilience.toml")).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
     runtime.block_on(Runtime::new(policy).scope(future))
 }
 

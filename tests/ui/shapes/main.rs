@@ -1,9 +1,33 @@
-//! Functions of every shape, guarded, and doing what they did before.
-#![deny(warnings)]
-// The visibilities are part of the shapes.
-#![allow(unreachable_pub)]
+//! Functions of every shape, guarded, and doing what they did before. What the attributes add gives no warning, not one
+//! of clippy's either.
+#![deny(warnings, clippy::nursery)]
+// What the shapes themselves are told without an attribute, or would be if they were no examples.
+#![allow(
+    unreachable_pub,
+    clippy::cast_possible_truncation,
+    clippy::drop_non_drop,
+    clippy::future_not_send,
+    clippy::large_types_passed_by_value,
+    clippy::let_underscore_future,
+    clippy::manual_assert,
+    clippy::many_single_char_names,
+    clippy::missing_const_for_fn,
+    clippy::needless_arbitrary_self_type,
+    clippy::needless_pass_by_value,
+    clippy::redundant_pub_crate,
+    clippy::ref_option,
+    clippy::semicolon_if_nothing_returned,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unused_async,
+    clippy::use_self
+)]
 
+mod arguments;
+mod boxed;
+mod forms;
+mod hygiene;
 mod kit;
+mod order;
 mod s01;
 mod s02;
 mod s03;
@@ -32,8 +56,3 @@ mod s35;
 mod s37;
 mod s39;
 mod s41;
-mod arguments;
-mod boxed;
-mod forms;
-mod hygiene;
-mod order;

@@ -3,7 +3,10 @@
 use crate::kit::*;
 use resilience_runtime::{breaker, fallback};
 
-struct Money { cents: u32, unit: char }
+struct Money {
+    cents: u32,
+    unit: char,
+}
 
 #[breaker("payrail")]
 #[fallback(none = "nothing to serve instead")]

@@ -4,28 +4,48 @@ use crate::kit::*;
 use resilience_runtime::{breaker, fallback};
 
 #[derive(Debug, PartialEq)]
-struct Till { sum: u32 }
+struct Till {
+    sum: u32,
+}
 
 impl Till {
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn peek(&self, plus: u32) -> Res<u32> { tick().await; Ok(self.sum + plus) }
+    async fn peek(&self, plus: u32) -> Res<u32> {
+        tick().await;
+        Ok(self.sum + plus)
+    }
 
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn add(&mut self, n: u32) -> Res<u32> { self.sum += n; tick().await; self.sum += 1; Ok(self.sum) }
+    async fn add(&mut self, n: u32) -> Res<u32> {
+        self.sum += n;
+        tick().await;
+        self.sum += 1;
+        Ok(self.sum)
+    }
 
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn close(self) -> Res<u32> { tick().await; Ok(self.sum) }
+    async fn close(self) -> Res<u32> {
+        tick().await;
+        Ok(self.sum)
+    }
 
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn bump(mut self) -> Res<Self> { self.sum += 1; tick().await; Ok(self) }
+    async fn bump(mut self) -> Res<Self> {
+        self.sum += 1;
+        tick().await;
+        Ok(self)
+    }
 
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn open(sum: u32) -> Res<Self> { tick().await; Ok(Self { sum }) }
+    async fn open(sum: u32) -> Res<Self> {
+        tick().await;
+        Ok(Self { sum })
+    }
 }
 
 #[test]

@@ -9,19 +9,34 @@ struct Svc(u32);
 impl Svc {
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn arc(self: Arc<Self>) -> Res<u32> { tick().await; Ok(self.0) }
+    async fn arc(self: Arc<Self>) -> Res<u32> {
+        tick().await;
+        Ok(self.0)
+    }
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn rc_ref(self: &Rc<Self>) -> Res<u32> { tick().await; Ok(self.0) }
+    async fn rc_ref(self: &Rc<Self>) -> Res<u32> {
+        tick().await;
+        Ok(self.0)
+    }
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn pinned(self: Pin<&mut Self>) -> Res<u32> { tick().await; Ok(self.0) }
+    async fn pinned(self: Pin<&mut Self>) -> Res<u32> {
+        tick().await;
+        Ok(self.0)
+    }
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn boxed(self: Box<Self>) -> Res<u32> { tick().await; Ok(self.0) }
+    async fn boxed(self: Box<Self>) -> Res<u32> {
+        tick().await;
+        Ok(self.0)
+    }
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn spelled(self: &Self) -> Res<u32> { tick().await; Ok(self.0) }
+    async fn spelled(self: &Self) -> Res<u32> {
+        tick().await;
+        Ok(self.0)
+    }
 }
 
 #[test]

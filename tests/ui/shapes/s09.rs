@@ -4,33 +4,55 @@ use crate::kit::*;
 use resilience_runtime::{breaker, fallback, testing::trip};
 
 mod spare {
-    pub mod deep { pub async fn quote(id: u32) -> crate::kit::Res<u32> { Ok(id + 2000) } }
+    pub mod deep {
+        pub async fn quote(id: u32) -> crate::kit::Res<u32> {
+            Ok(id + 2000)
+        }
+    }
 }
-async fn free(id: u32) -> Res<u32> { Ok(id + 1000) }
+async fn free(id: u32) -> Res<u32> {
+    Ok(id + 1000)
+}
 
 #[breaker("payrail")]
 #[fallback(free)]
-async fn a(id: u32) -> Res<u32> { Ok(id) }
+async fn a(id: u32) -> Res<u32> {
+    Ok(id)
+}
 
 #[breaker("payrail")]
 #[fallback(crate::s09::spare::deep::quote)]
-async fn b(id: u32) -> Res<u32> { Ok(id) }
+async fn b(id: u32) -> Res<u32> {
+    Ok(id)
+}
 
-struct Desk { base: u32 }
+struct Desk {
+    base: u32,
+}
 impl Desk {
     #[breaker("payrail")]
     #[fallback(Self::cached)]
-    async fn ask(&self, id: u32) -> Res<u32> { Ok(self.base + id) }
-    async fn cached(&self, id: u32) -> Res<u32> { Ok(self.base + id + 3000) }
+    async fn ask(&self, id: u32) -> Res<u32> {
+        Ok(self.base + id)
+    }
+    async fn cached(&self, id: u32) -> Res<u32> {
+        Ok(self.base + id + 3000)
+    }
 
     #[breaker("payrail")]
     #[fallback(free)]
-    async fn outside(&self, id: u32) -> Res<u32> { Ok(self.base + id) }
+    async fn outside(&self, id: u32) -> Res<u32> {
+        Ok(self.base + id)
+    }
 
     #[breaker("payrail")]
     #[fallback(Self::fresh)]
-    async fn make(id: u32) -> Res<u32> { Ok(id) }
-    async fn fresh(id: u32) -> Res<u32> { Ok(id + 4000) }
+    async fn make(id: u32) -> Res<u32> {
+        Ok(id)
+    }
+    async fn fresh(id: u32) -> Res<u32> {
+        Ok(id + 4000)
+    }
 }
 
 #[test]

@@ -8,14 +8,22 @@ trait Gateway: Send + Sync {
     async fn send(&self, _: u8, n: u32) -> Res<u32>;
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn twice(&self, n: u32) -> Res<u32> { Ok(self.send(0, n).await? * 2) }
+    async fn twice(&self, n: u32) -> Res<u32> {
+        Ok(self.send(0, n).await? * 2)
+    }
 }
 struct Net(u32);
 #[async_trait::async_trait]
 impl Gateway for Net {
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn send(&self, _: u8, n: u32) -> Res<u32> { if n == 0 { return Err(AppError::Down); } tick().await; Ok(self.0 + n) }
+    async fn send(&self, _: u8, n: u32) -> Res<u32> {
+        if n == 0 {
+            return Err(AppError::Down);
+        }
+        tick().await;
+        Ok(self.0 + n)
+    }
 }
 
 #[test]
@@ -25,7 +33,7 @@ fn s11_inside_async_trait() {
     assert_eq!(block_on(g.send(0, 0)), Err(AppError::Down));
     // The second call counts as a failure: it is the boxed future that is measured, not the making of it.
     block_on(async {
-        let (_, events) = resilience_runtime::testing::record(async {
+        let ((), events) = resilience_runtime::testing::record(async {
             for _ in 0..20 {
                 let _ = g.send(0, 0).await;
             }

@@ -6,17 +6,26 @@ use resilience_runtime::{breaker, fallback};
 #[breaker("payrail")]
 #[fallback(none = "none")]
 #[tracing::instrument(skip(s), err(Debug))]
-async fn below(s: String, n: u32) -> Res<u32> { tick().await; Ok(s.len() as u32 + n) }
+async fn below(s: String, n: u32) -> Res<u32> {
+    tick().await;
+    Ok(s.len() as u32 + n)
+}
 
 #[tracing::instrument(skip_all)]
 #[breaker("payrail")]
 #[fallback(none = "none")]
-async fn above(s: String, n: u32) -> Res<u32> { tick().await; Ok(s.len() as u32 + n) }
+async fn above(s: String, n: u32) -> Res<u32> {
+    tick().await;
+    Ok(s.len() as u32 + n)
+}
 
 #[breaker("payrail")]
 #[tracing::instrument(skip_all)]
 #[fallback(none = "none")]
-async fn between(s: String, n: u32) -> Res<u32> { tick().await; Ok(s.len() as u32 + n) }
+async fn between(s: String, n: u32) -> Res<u32> {
+    tick().await;
+    Ok(s.len() as u32 + n)
+}
 
 #[test]
 fn s13_stacked_with_tracing_instrument_above_and_below() {

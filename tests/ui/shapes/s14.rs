@@ -19,12 +19,16 @@ pub async fn charge(a: u8, b: u8, c: u8, d: u8, e: u8, f: u8, g: u8, h: u8) -> R
 #[deprecated(note = "use charge")]
 #[breaker("payrail")]
 #[fallback(none = "none")]
-pub async fn old() -> Res<u32> { Ok(1) }
+pub async fn old() -> Res<u32> {
+    Ok(1)
+}
 
 #[expect(dead_code, deprecated, unused_must_use)]
 fn both_are_still_warned_about() {
     let _ = old();
-    let _ = async { charge(1, 1, 1, 1, 1, 1, 1, 1); };
+    let _ = async {
+        charge(1, 1, 1, 1, 1, 1, 1, 1);
+    };
 }
 
 #[test]

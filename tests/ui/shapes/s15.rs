@@ -5,7 +5,12 @@ use resilience_runtime::{breaker, fallback};
 
 #[breaker("payrail")]
 #[fallback(none = "none")]
-async fn pick(#[cfg(any())] gone: NoSuchType, #[cfg(panic = "unwind")] n: u32, #[cfg(any())] _: u8, #[allow(unused)] m: u32) -> Res<u32> {
+async fn pick(
+    #[cfg(any())] gone: NoSuchType,
+    #[cfg(panic = "unwind")] n: u32,
+    #[cfg(any())] _: u8,
+    #[allow(unused)] m: u32,
+) -> Res<u32> {
     #[cfg(any())]
     return Ok(gone.len());
     tick().await;
@@ -14,7 +19,10 @@ async fn pick(#[cfg(any())] gone: NoSuchType, #[cfg(panic = "unwind")] n: u32, #
 
 #[cfg_attr(all(), breaker("payrail"), fallback(none = "none"))]
 #[cfg_attr(any(), bulkhead)]
-async fn maybe(n: u32) -> Res<u32> { tick().await; Ok(n) }
+async fn maybe(n: u32) -> Res<u32> {
+    tick().await;
+    Ok(n)
+}
 
 #[test]
 fn s15_cfg_on_parameters_cfg_attr_on_the_function() {

@@ -6,16 +6,24 @@ use crate::kit::*;
 use resilience_runtime as rr;
 use resilience_runtime::{breaker as guard, fallback as otherwise};
 
-async fn spare(n: u32) -> Res<u32> { Ok(n + 1000) }
+async fn spare(n: u32) -> Res<u32> {
+    Ok(n + 1000)
+}
 
 #[guard("payrail")]
 #[otherwise(spare)]
-async fn a(n: u32) -> Res<u32> { tick().await; Ok(n) }
+async fn a(n: u32) -> Res<u32> {
+    tick().await;
+    Ok(n)
+}
 
 #[rr::breaker("payrail")]
 #[resilience_runtime::bulkhead]
 #[rr::fallback(spare)]
-async fn b(n: u32) -> Res<u32> { tick().await; Ok(n) }
+async fn b(n: u32) -> Res<u32> {
+    tick().await;
+    Ok(n)
+}
 
 #[test]
 fn s17_imports_renamed_attribute_written_as_a_path() {

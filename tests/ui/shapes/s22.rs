@@ -7,7 +7,10 @@ use resilience_runtime::{breaker, fallback};
 
 type Answer = Res<()>;
 #[derive(PartialEq)]
-enum Word { Answer, Other }
+enum Word {
+    Answer,
+    Other,
+}
 
 #[breaker("payrail")]
 #[fallback(none = "none")]
@@ -16,8 +19,14 @@ async fn f(w: Word) -> Answer {
     use Word::*;
     let unused = 1;
     tick().await;
-    if w == Answer || w == Other { Ok(()) } else { unreachable!() }
+    if w == Answer || w == Other {
+        Ok(())
+    } else {
+        unreachable!()
+    }
 }
 
 #[test]
-fn s22_inner_attributes_and_names_imported_inside_the_body() { assert_eq!(block_on(f(Word::Answer)), Ok(())); }
+fn s22_inner_attributes_and_names_imported_inside_the_body() {
+    assert_eq!(block_on(f(Word::Answer)), Ok(()));
+}

@@ -3,7 +3,9 @@
 use crate::kit::*;
 use resilience_runtime::{breaker, fallback};
 
-async fn spare(n: u32, _: u8) -> Res<u32> { Ok(n) }
+async fn spare(n: u32, _: u8) -> Res<u32> {
+    Ok(n)
+}
 
 macro_rules! client {
     ($(#[$m:meta])* $vis:vis $name:ident, $dep:literal, $ty:ty, $fb:path, $p:pat, $body:block) => {
@@ -20,4 +22,6 @@ client!(
 );
 
 #[test]
-fn s26_made_by_macro_rules_fragments_of_every_kind() { assert_eq!(block_on(quote(3, 0)), Ok(7)); }
+fn s26_made_by_macro_rules_fragments_of_every_kind() {
+    assert_eq!(block_on(quote(3, 0)), Ok(7));
+}

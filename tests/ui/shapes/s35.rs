@@ -13,7 +13,9 @@ async fn send(body: String, seen: &mut Vec<String>) -> Res<usize> {
     let owned: String = body;
     seen.push(owned);
     tick().await;
-    if TRIES.fetch_add(1, SeqCst) < 2 { return Err(AppError::Down); }
+    if TRIES.fetch_add(1, SeqCst) < 2 {
+        return Err(AppError::Down);
+    }
     Ok(seen.len())
 }
 

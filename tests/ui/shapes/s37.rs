@@ -3,7 +3,9 @@
 use crate::kit::*;
 use resilience_runtime::{breaker, fallback, retry};
 
-struct Conn { n: u32 }
+struct Conn {
+    n: u32,
+}
 impl Conn {
     #[breaker("payrail")]
     #[retry]
@@ -14,7 +16,10 @@ impl Conn {
         drop(id);
         Err(AppError::Down)
     }
-    async fn local(&mut self, id: String) -> Res<u32> { self.n += 100; Ok(self.n + id.len() as u32) }
+    async fn local(&mut self, id: String) -> Res<u32> {
+        self.n += 100;
+        Ok(self.n + id.len() as u32)
+    }
 }
 
 #[test]

@@ -19,8 +19,13 @@ impl S {
     #[expect(dead_code)]
     #[breaker("payrail")]
     #[fallback(none = "none")]
-    async fn dead(&self) -> Res<u32> { tick().await; Ok(1) }
+    async fn dead(&self) -> Res<u32> {
+        tick().await;
+        Ok(1)
+    }
 }
 
 #[test]
-fn s41_lints_about_the_users_own_code_still_fire() { let _ = S; }
+fn s41_lints_about_the_users_own_code_still_fire() {
+    let _ = S;
+}

@@ -43,6 +43,8 @@ impl<'f> Argument<'f> {
     ) -> Self {
         let again = retries || last.is_some();
         let fate = match parameter.passing {
+            // It goes along, as it would in the plain function: nobody is told of an unused `_x`.
+            _ if !parameter.is_used() && !again && parameter.names.iter().any(is_quiet) => Fate::Captured,
             _ if !parameter.is_used() => Fate::Outside,
             Passing::Value if last.is_some() => Fate::Cloned,
             Passing::Value if retries => Fate::Slot,
@@ -70,12 +72,34 @@ impl<'f> Argument<'f> {
     }
 
     /// `#[cfg]` and lint levels, for each statement about it. An expectation is fulfilled once, so it is not repeated.
-    pub(super) fn attributes(&self) -> Vec<&Attribute> {
+    pub(super) fn attributes(&self) -> Vec<TokenStream> {
+        let written = self
+            .parameter
+            .attributes
+            .iter()
+            .filter(|attribute| !attribute.path().is_ident("expect"));
+        let mut attributes: Vec<_> = written.map(ToTokens::to_token_stream).collect();
+        // Handing `_x` on is no use of it that its author should hear about.
+        if self.parameter.names.iter().any(is_quiet) {
+            attributes.push(quote_spanned!(site()=> #[allow(clippy::used_underscore_binding)]));
+        }
+        attributes
+    }
+
+    /// Its `#[cfg]`s, which is all that may stand before an argument of a call.
+    pub(super) fn cfgs(&self) -> impl Iterator<Item = &Attribute> {
         self.parameter
             .attributes
             .iter()
-            .filter(|attribute| !attribute.path().is_ident("expect"))
-            .collect()
+            .filter(|attribute| attribute.path().is_ident("cfg"))
+    }
+
+    /// The names that go into the body without being bound anew.
+    pub(super) fn captured(&self) -> impl DoubleEndedIterator<Item = &Ident> {
+        self.parameter
+            .names
+            .iter()
+            .filter(|name| self.parameter.used.contains(name) || is_quiet(name))
     }
 
     /// What the attempt borrows.
@@ -143,4 +167,9 @@ impl<'f> Argument<'f> {
             }
         }
     }
+}
+
+/// Whether rustc keeps quiet about a variable of this name that nothing uses.
+fn is_quiet(name: &Ident) -> bool {
+    name.to_string().starts_with('_')
 }

@@ -48,7 +48,7 @@ impl Arguments<'_> {
                 }
             };
             bound.extend(quote_spanned!(at=> #(#attributes)* let #pass = #value;));
-            let cfgs = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+            let cfgs = argument.cfgs();
             passed.extend(quote_spanned!(at=> #(#cfgs)* #pass,));
         }
         (bound, passed)

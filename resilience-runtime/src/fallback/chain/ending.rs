@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::super::Kind;
 use super::Chain;
 use crate::event::Served;
-use crate::guard::Call;
+use crate::guard::Calling;
 use crate::ops::{Ops, Refuses};
 use crate::rejection::Rejection;
 use crate::served::Freshness;
@@ -69,7 +69,7 @@ impl<O: Ops> Chain<O> {
         let last = self
             .call
             .as_ref()
-            .and_then(Call::site)
+            .and_then(Calling::site)
             .map(|site| site.spec().forms.len());
         match self.error.take() {
             Some((form, error)) if last == Some(form + 1) => {

@@ -40,8 +40,13 @@ pub(crate) enum Refusal {
 /// How an attempt ended, as far as the breaker cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    Success { slow: bool },
-    Failure { slow: bool, timed_out: bool },
+    Success {
+        slow: bool,
+    },
+    Failure {
+        slow: bool,
+        timed_out: bool,
+    },
     /// Neither: throttled, ignored, a failure that does not count, a dropped call.
     Uncounted,
 }
@@ -83,7 +88,12 @@ pub(crate) struct Machine {
 #[derive(Debug)]
 enum Phase {
     Closed,
-    Open { opened: u64, until: u64, draw: f64, sampled: u64 },
+    Open {
+        opened: u64,
+        until: u64,
+        draw: f64,
+        sampled: u64,
+    },
     HalfOpen(HalfOpen),
 }
 
@@ -192,21 +202,32 @@ impl Machine {
     pub(crate) fn admit(&mut self, now: u64, end: u64) -> Result<Permit, Refusal> {
         let (period, numbers) = (self.period, &self.numbers);
         match &mut self.phase {
-            Phase::Closed => Ok(Permit { period, kind: Kind::Ordinary }),
+            Phase::Closed => Ok(Permit {
+                period,
+                kind: Kind::Ordinary,
+            }),
             Phase::Open { until, sampled, .. } => {
                 if let Some(every) = numbers.sample_every
                     && now.saturating_sub(*sampled) >= nanos(every)
                 {
                     *sampled = now;
-                    return Ok(Permit { period, kind: Kind::Sample });
+                    return Ok(Permit {
+                        period,
+                        kind: Kind::Sample,
+                    });
                 }
-                Err(Refusal::Open { retry_after: until.saturating_sub(now) })
+                Err(Refusal::Open {
+                    retry_after: until.saturating_sub(now),
+                })
             }
             Phase::HalfOpen(half) => {
                 half.admit(now, numbers)?;
                 self.probe_number += 1;
                 half.running.push((self.probe_number, end));
-                Ok(Permit { period, kind: Kind::Probe(self.probe_number) })
+                Ok(Permit {
+                    period,
+                    kind: Kind::Probe(self.probe_number),
+                })
             }
         }
     }
@@ -215,19 +236,16 @@ impl Machine {
     pub(crate) fn would_admit(&self, now: u64) -> Result<(), Refusal> {
         match &self.phase {
             Phase::Closed => Ok(()),
-            Phase::Open { until, .. } => Err(Refusal::Open { retry_after: until.saturating_sub(now) }),
+            Phase::Open { until, .. } => Err(Refusal::Open {
+                retry_after: until.saturating_sub(now),
+            }),
             Phase::HalfOpen(half) => half.has_room(now, &self.numbers),
         }
     }
 
     /// Takes the result of an attempt. The clock is read at most once, and not at all for a good
     /// result in a closed window of calls: that is the path of nearly every call.
-    pub(crate) fn settle(
-        &mut self,
-        permit: Permit,
-        mark: Mark,
-        clock: impl FnOnce() -> u64,
-    ) -> Option<Transition> {
+    pub(crate) fn settle(&mut self, permit: Permit, mark: Mark, clock: impl FnOnce() -> u64) -> Option<Transition> {
         if permit.period != self.period {
             self.late += 1;
             return None;
@@ -288,7 +306,10 @@ impl Machine {
     /// New numbers: a changed window starts empty, an open state ends at opened-at plus the new
     /// cooldown, with the spread drawn when it opened. Says whether the window was emptied.
     pub(crate) fn renumber(&mut self, numbers: &Numbers) -> bool {
-        if let Phase::Open { opened, until, draw, .. } = &mut self.phase {
+        if let Phase::Open {
+            opened, until, draw, ..
+        } = &mut self.phase
+        {
             *until = opened.saturating_add(cooldown(numbers, self.openings, *draw));
         }
         let changed = self.window.shape() != numbers.window;
@@ -322,7 +343,12 @@ impl Machine {
         self.openings = self.openings.saturating_add(1);
         let draw = (self.draw)();
         let cooldown = cooldown(&self.numbers, self.openings, draw);
-        let next = Phase::Open { opened: at, until: at.saturating_add(cooldown), draw, sampled: at };
+        let next = Phase::Open {
+            opened: at,
+            until: at.saturating_add(cooldown),
+            draw,
+            sampled: at,
+        };
         self.change(next, cause, at, Some(cooldown), now)
     }
 
@@ -340,7 +366,14 @@ impl Machine {
         self.period += 1;
         self.cause = Some(cause);
         self.since = at;
-        Transition { from, to: self.state(), cause, at, totals: self.window.totals(now), cooldown }
+        Transition {
+            from,
+            to: self.state(),
+            cause,
+            at,
+            totals: self.window.totals(now),
+            cooldown,
+        }
     }
 }
 
@@ -350,7 +383,9 @@ impl HalfOpen {
             return if self.is_turn(share(numbers, step)) {
                 Ok(())
             } else {
-                Err(Refusal::ProbesBusy { retry_after: RAMP_RETRY_AFTER })
+                Err(Refusal::ProbesBusy {
+                    retry_after: RAMP_RETRY_AFTER,
+                })
             };
         }
         let needed = numbers.probe_successes.saturating_sub(self.successes);
@@ -359,7 +394,10 @@ impl HalfOpen {
             return Ok(());
         }
         let longest = self.running.iter().map(|probe| probe.1).max().unwrap_or(NEVER);
-        Err(Refusal::ProbesBusy { retry_after: longest.saturating_sub(now) })
+        // At the very end of the probe the answer differs a moment later: "at once" would never be true.
+        Err(Refusal::ProbesBusy {
+            retry_after: longest.saturating_sub(now).max(1),
+        })
     }
 
     fn admit(&mut self, now: u64, numbers: &Numbers) -> Result<(), Refusal> {
@@ -394,7 +432,11 @@ impl HalfOpen {
             self.admitted = 0;
             return None;
         }
-        Some(if self.step.is_some() { Cause::RampDone } else { Cause::ProbesSucceeded })
+        Some(if self.step.is_some() {
+            Cause::RampDone
+        } else {
+            Cause::ProbesSucceeded
+        })
     }
 }
 
@@ -423,7 +465,10 @@ fn tripped(totals: Totals, run: u32, numbers: &Numbers) -> Option<Cause> {
             return Some(Cause::BadRate);
         }
     }
-    numbers.consecutive_failures.filter(|limit| run >= *limit).map(|_| Cause::ConsecutiveFailures)
+    numbers
+        .consecutive_failures
+        .filter(|limit| run >= *limit)
+        .map(|_| Cause::ConsecutiveFailures)
 }
 
 /// `cooldown` × `cooldown_factor`^(openings − 1), at most `cooldown_max`, spread by ± `cooldown_jitter`.
@@ -469,7 +514,10 @@ mod tests {
         Ok(machine.settle(permit, mark, || now))
     }
 
-    const F: Mark = Mark::Failure { slow: false, timed_out: false };
+    const F: Mark = Mark::Failure {
+        slow: false,
+        timed_out: false,
+    };
     const OK: Mark = Mark::Success { slow: false };
 
     #[test]
@@ -480,7 +528,10 @@ mod tests {
             assert_eq!(run(&mut breaker, 0, F), Ok(None));
         }
         let made = run(&mut breaker, 0, F).unwrap().unwrap();
-        assert_eq!((made.to, made.cause, made.cooldown), (State::Open, Cause::FailureRate, Some(30 * S)));
+        assert_eq!(
+            (made.to, made.cause, made.cooldown),
+            (State::Open, Cause::FailureRate, Some(30 * S))
+        );
     }
 
     #[test]
@@ -496,10 +547,21 @@ mod tests {
     #[test]
     fn every_share_of_a_hundred_is_reached_exactly() {
         for failures in 1..=100_u32 {
-            let numbers = numbers(&format!("window = \"100 calls\"\nminimum_calls = 100\nfailure_rate = {}", f64::from(failures) / 100.0));
-            let totals = Totals { calls: 100, failed: failures, slow: 0, bad: failures };
+            let numbers = numbers(&format!(
+                "window = \"100 calls\"\nminimum_calls = 100\nfailure_rate = {}",
+                f64::from(failures) / 100.0
+            ));
+            let totals = Totals {
+                calls: 100,
+                failed: failures,
+                slow: 0,
+                bad: failures,
+            };
             assert_eq!(tripped(totals, 0, &numbers), Some(Cause::FailureRate), "{failures}");
-            let fewer = Totals { failed: failures - 1, ..totals };
+            let fewer = Totals {
+                failed: failures - 1,
+                ..totals
+            };
             assert_eq!(tripped(fewer, 0, &numbers), None, "{failures}");
         }
     }
@@ -520,8 +582,14 @@ mod tests {
         let _ = run(&mut breaker, 0, F);
         let _ = breaker.tick(5 * S);
         let hung = breaker.admit(5 * S, 6 * S).unwrap();
-        assert_eq!(run(&mut breaker, 5 * S + S / 2, OK), Err(Refusal::ProbesBusy { retry_after: S / 2 }));
-        assert_eq!(run(&mut breaker, 6 * S + 1, OK), Err(Refusal::Open { retry_after: 5 * S - 1 }));
+        assert_eq!(
+            run(&mut breaker, 5 * S + S / 2, OK),
+            Err(Refusal::ProbesBusy { retry_after: S / 2 })
+        );
+        assert_eq!(
+            run(&mut breaker, 6 * S + 1, OK),
+            Err(Refusal::Open { retry_after: 5 * S - 1 })
+        );
         assert_eq!(breaker.read(6 * S + 1).since, 6 * S);
         assert_eq!(breaker.settle(hung, OK, || 7 * S), None);
         assert_eq!(breaker.late(), 1);
@@ -535,13 +603,19 @@ mod tests {
         let _ = run(&mut breaker, 0, F);
         let _ = breaker.tick(5 * S);
         let _hung = breaker.admit(5 * S, 6 * S).unwrap();
-        let made: Vec<_> = breaker.tick(3_600 * S).into_iter().flatten().map(|t| (t.to, t.at)).collect();
+        let made: Vec<_> = breaker
+            .tick(3_600 * S)
+            .into_iter()
+            .flatten()
+            .map(|t| (t.to, t.at))
+            .collect();
         assert_eq!(made, [(State::Open, 6 * S), (State::HalfOpen, 16 * S)]);
     }
 
     #[test]
     fn stl_01_results_of_an_earlier_period_change_nothing() {
-        let numbers = numbers("window = \"4 calls\"\nminimum_calls = 4\ncooldown = \"1s\"\nprobes = 2\nprobe_successes = 2");
+        let numbers =
+            numbers("window = \"4 calls\"\nminimum_calls = 4\ncooldown = \"1s\"\nprobes = 2\nprobe_successes = 2");
         let mut breaker = machine(&numbers);
         let a = breaker.admit(0, NEVER).unwrap();
         for _ in 0..4 {
@@ -557,13 +631,17 @@ mod tests {
 
     #[test]
     fn gm_r11_a_ramp_admits_its_share_and_a_failure_in_it_reopens() {
-        let numbers = numbers("window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"1s\"\nramp = [0.05, 0.25]\nprobes = 2\nprobe_successes = 2");
+        let numbers = numbers(
+            "window = \"1 calls\"\nminimum_calls = 1\ncooldown = \"1s\"\nramp = [0.05, 0.25]\nprobes = 2\nprobe_successes = 2",
+        );
         let mut breaker = machine(&numbers);
         let _ = run(&mut breaker, 0, F);
         for _ in 0..2 {
             assert_eq!(run(&mut breaker, S, OK), Ok(None));
         }
-        let admitted: Vec<_> = (0..41).filter(|_| run(&mut breaker, S, Mark::Uncounted).is_ok()).collect();
+        let admitted: Vec<_> = (0..41)
+            .filter(|_| run(&mut breaker, S, Mark::Uncounted).is_ok())
+            .collect();
         assert_eq!(admitted, [0, 20, 40]);
         assert_eq!(run(&mut breaker, S, OK), Err(Refusal::ProbesBusy { retry_after: S }));
         let _ = breaker.trip(Cause::Trip, S);

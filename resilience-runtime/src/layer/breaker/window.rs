@@ -94,7 +94,12 @@ impl Window {
 
     fn read(sliding: &mut Sliding<SLICES, 4>, now: u64) -> Totals {
         let [calls, failed, slow, bad] = sliding.totals(now);
-        Totals { calls, failed, slow, bad }
+        Totals {
+            calls,
+            failed,
+            slow,
+            bad,
+        }
     }
 }
 
@@ -112,7 +117,12 @@ const SLOW: u64 = 0b10;
 
 impl Ring {
     fn new(capacity: u32) -> Self {
-        let mut ring = Self { words: Vec::new(), capacity: capacity.max(1), next: 0, totals: Totals::default() };
+        let mut ring = Self {
+            words: Vec::new(),
+            capacity: capacity.max(1),
+            next: 0,
+            totals: Totals::default(),
+        };
         if capacity <= EAGER {
             ring.grow();
         }
@@ -175,7 +185,8 @@ mod tests {
                     last.pop_front();
                 }
                 let totals = window.push(0, failed, slow);
-                let count = |f: &dyn Fn(&(bool, bool)) -> bool| u32::try_from(last.iter().filter(|x| f(x)).count()).unwrap();
+                let count =
+                    |f: &dyn Fn(&(bool, bool)) -> bool| u32::try_from(last.iter().filter(|x| f(x)).count()).unwrap();
                 assert_eq!(totals.calls, u32::try_from(last.len()).unwrap());
                 assert_eq!(totals.failed, count(&|x| x.0));
                 assert_eq!(totals.slow, count(&|x| x.1));
@@ -212,6 +223,12 @@ mod tests {
         window.push(0, true, true);
         window.clear();
         assert_eq!(window.totals(0), Totals::default());
-        assert_eq!(window.push(0, false, false), Totals { calls: 1, ..Totals::default() });
+        assert_eq!(
+            window.push(0, false, false),
+            Totals {
+                calls: 1,
+                ..Totals::default()
+            }
+        );
     }
 }

@@ -32,7 +32,13 @@ pub(crate) struct Ticket(usize);
 
 impl Queue {
     pub(crate) fn push(&mut self, key: Key) -> Ticket {
-        let node = Node { key, waker: None, granted: false, previous: self.tail, next: None };
+        let node = Node {
+            key,
+            waker: None,
+            granted: false,
+            previous: self.tail,
+            next: None,
+        };
         let place = if let Some(place) = self.free.pop() {
             self.nodes[place] = node;
             place

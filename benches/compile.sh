@@ -1,0 +1,200 @@
+#!/usr/bin/env bash
+# What users pay at compile time, as Markdown: clean builds of a hello-world with us and with each peer, `cargo check` of
+# a thousand annotated functions beside plain ones, and what one of them adds to a binary.
+#
+#   benches/compile.sh            all of it, some minutes
+#   benches/compile.sh hello      the hello-worlds only
+#   benches/compile.sh thousand   the functions only
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_TARGET_DIR=
+export RUSTFLAGS='' RUST_BACKTRACE=0
+
+# Runs a command in a folder; leaves wall and CPU seconds in `wall` and `cpu`.
+timed() {
+    local folder=$1 times
+    shift
+    times=$( (
+        cd "$folder"
+        TIMEFORMAT='%R %U %S'
+        time "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+    ) 2>&1) || { printf '%s\n' "$times" >&2; exit 1; }
+    read -r wall cpu < <(tail -n 1 <<<"$times" | awk '{ printf "%.2f %.2f\n", $1, $2 + $3 }')
+}
+
+# A package of its own: name, dependencies, main.rs.
+package() {
+    mkdir -p "$work/$1/src"
+    printf '[package]\nname = "%s"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n[dependencies]\n%s\n' "$1" "$2" \
+        >"$work/$1/Cargo.toml"
+    printf '%s\n' "$3" >"$work/$1/src/main.rs"
+    # The versions that the benchmarks run with, where they have the crate.
+    cp "$here/benches/Cargo.lock" "$work/$1/Cargo.lock"
+    (cd "$work/$1" && unset CARGO_TARGET_DIR && cargo fetch >/dev/null 2>&1)
+}
+
+ours="resilience-runtime = { path = \"$here/resilience-runtime\", default-features = false }"
+tokio='tokio = { version = "1", default-features = false, features = ["macros", "rt", "sync", "time"] }'
+policy='version = 1
+[dependency.far]
+fail = "open"
+timeout = "1s"
+[dependency.far.breaker]
+slow_after = "400ms"
+slow_rate = 0.5
+[dependency.far.bulkhead]
+max_concurrent = 20
+[dependency.far.retry]'
+
+# Everything in the tree but the package itself.
+crates() {
+    (cd "$work/$1" && cargo tree --edges normal,build --prefix none --no-dedupe 2>/dev/null | sed 's/ (.*//' | sort -u | wc -l) |
+        awk '{ print $1 - 1 }'
+}
+
+hello() {
+    local name=$1 label=$2
+    package "$name" "$3" "$4"
+    [ "$name" != ours ] || printf '%s\n' "$policy" >"$work/$name/resilience.toml"
+    timed "$work/$name" env -u CARGO_TARGET_DIR cargo build
+    printf '| %s | %s | %s | %s |\n' "$label" "$(crates "$name")" "$wall" "$cpu"
+    rm -rf "$work/$name/target"
+}
+
+hellos() {
+    printf '\n## Clean build of a hello-world\n\n`cargo build`, sources fetched; our own crates count.\n\n'
+    printf '| with | crates | wall s | CPU s |\n| --- | ---: | ---: | ---: |\n'
+    local empty='fn main() { println!("hello"); }'
+    hello empty '(nothing)' '' "$empty"
+    hello plain tokio "$tokio" "$empty"
+    hello ours '**ours**: macros, all layers, tokio' "$ours
+$tokio" '
+use resilience_runtime::{Failure, breaker, bulkhead, fallback, retry};
+
+#[breaker("far")]
+#[bulkhead]
+#[retry]
+#[fallback(value = "nobody".to_owned())]
+async fn name(id: u32) -> Result<String, Failure<std::io::Error>> {
+    if id == 0 { Err(std::io::Error::other("no such id").into()) } else { Ok(format!("number {id}")) }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    println!("hello, {}", name(7).await.expect("there is a fallback"));
+}'
+    hello recloser recloser 'recloser = "1.4"' "$empty"
+    hello failsafe failsafe 'failsafe = "1.3"' "$empty"
+    hello seatbelt 'seatbelt: breaker, timeout, retry, fallback' \
+        'seatbelt = { version = "0.11", features = ["breaker", "timeout", "retry", "fallback"] }' "$empty"
+    hello tower 'tower: limit, load-shed, timeout, retry' \
+        'tower = { version = "0.5", features = ["limit", "load-shed", "timeout", "retry"] }' "$empty"
+    hello tower-resilience 'tower-resilience: breaker, bulkhead, timelimiter' \
+        'tower-resilience-circuitbreaker = "0.14"
+tower-resilience-bulkhead = "0.14"
+tower-resilience-timelimiter = "0.14"' "$empty"
+    hello sentinel 'sentinel-core: async, macros' \
+        'sentinel-core = { version = "0.1.3", features = ["async", "macros"] }' "$empty"
+}
+
+# A program with a thousand functions, each called once; $1 stands above each of them.
+functions() {
+    cat <<'HEAD'
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use resilience_runtime::{Classify, FailureKind, Outcome, Rejection};
+#[allow(unused_imports)]
+use resilience_runtime::{breaker, bulkhead, fallback};
+
+#[derive(Debug)]
+pub struct Failed;
+
+impl Classify for Failed {
+    fn classify(&self) -> Outcome {
+        Outcome::Failure(FailureKind::Server)
+    }
+}
+
+impl From<Rejection> for Failed {
+    fn from(_: Rejection) -> Self {
+        Self
+    }
+}
+
+fn finish(future: impl Future<Output = Result<u32, Failed>>) -> u32 {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Ok(value)) => value,
+        _ => 0,
+    }
+}
+HEAD
+    for number in $(seq 1000); do
+        printf '\n%s\nasync fn function_%s(id: u32) -> Result<u32, Failed> {\n    if id == %s { Err(Failed) } else { Ok(id + 1) }\n}\n' \
+            "$1" "$number" "$number"
+    done
+    printf '\nfn main() {\n    let mut id = std::env::args().count() as u32;\n'
+    for number in $(seq 1000); do
+        printf '    id = id.wrapping_add(finish(function_%s(id)));\n' "$number"
+    done
+    printf '    println!("{id}");\n}\n'
+}
+
+# Seconds of CPU for `cargo check` of the package alone, the least of three.
+checked() {
+    local best=
+    timed "$work/$1" env -u CARGO_TARGET_DIR cargo check
+    for _ in 1 2 3; do
+        touch "$work/$1/src/main.rs"
+        timed "$work/$1" env -u CARGO_TARGET_DIR cargo check
+        best=$(awk -v a="${best:-1e9}" -v b="$cpu" 'BEGIN { print (a < b) ? a : b }')
+    done
+    printf '%s' "$best"
+}
+
+size() {
+    timed "$work/$1" env -u CARGO_TARGET_DIR CARGO_PROFILE_RELEASE_STRIP=symbols cargo build --release
+    stat -c %s "$work/$1/target/release/$1"
+}
+
+thousand() {
+    printf '\n## A thousand functions\n\n`cargo check` of the package alone (the least of three), and what a function adds to a stripped release binary.\n\n'
+    printf '| each of them | CPU s | against plain | bytes of binary, a function |\n| --- | ---: | ---: | ---: |\n'
+    local plain plain_size name label attributes seconds bytes
+    while IFS='|' read -r name label attributes; do
+        package "$name" "$ours" "$(functions "$(printf '%b' "$attributes")")"
+        printf '%s\n' "$policy" >"$work/$name/resilience.toml"
+        seconds=$(checked "$name")
+        bytes=$(size "$name")
+        if [ "$name" = bare ]; then
+            plain=$seconds plain_size=$bytes
+            printf '| %s | %s | 1.0 | – |\n' "$label" "$seconds"
+        else
+            awk -v l="$label" -v s="$seconds" -v p="$plain" -v b="$bytes" -v q="$plain_size" \
+                'BEGIN { printf "| %s | %s | %.1f | %.0f |\n", l, s, s / p, (b - q) / 1000 }'
+        fi
+        rm -rf "$work/$name/target"
+    done <<'ROWS'
+bare|plain|
+one|`#[breaker]`, `#[fallback(none)]`|#[breaker("far")]\n#[fallback(none = "counted, not kept")]
+two|`#[breaker]`, `#[bulkhead]`, `#[fallback(value)]`|#[breaker("far")]\n#[bulkhead]\n#[fallback(value = 0)]
+ROWS
+}
+
+printf '# Compile time\n\nWritten by `benches/compile.sh` on %s, %s cores, %s, load %s.\n' \
+    "$(date -u +%F)" "$(nproc)" "$(rustc --version)" "$(cut -d' ' -f1 /proc/loadavg)"
+case ${1:-all} in
+    hello) hellos ;;
+    thousand) thousand ;;
+    all)
+        hellos
+        thousand
+        ;;
+    *)
+        printf 'unknown part `%s`: known are `hello` and `thousand`\n' "$1" >&2
+        exit 2
+        ;;
+esac

@@ -1,0 +1,128 @@
+//! The table: who may import whom.
+
+/// Crates, and those of ours that each may build on.
+pub(crate) const CRATES: [(&str, &str); 4] = [
+    ("resilience-policy", ""),
+    ("resilience-macros", "resilience-policy"),
+    ("resilience-runtime", "resilience-macros resilience-policy"),
+    ("resilience-cli", "resilience-policy"),
+];
+
+/// A module, and what it may import of its own crate; what lies below it is its own affair. Of several rows the longest
+/// that fits counts. A name in full, `clock::NEVER`, allows that alone.
+pub(crate) struct Row {
+    pub(crate) module: &'static str,
+    pub(crate) may: &'static str,
+    /// Crates it may use beside `std`; `None` for any.
+    pub(crate) foreign: Option<&'static str>,
+    /// Words that may not stand in its code at all.
+    pub(crate) never: &'static str,
+}
+
+const fn row(module: &'static str, may: &'static str) -> Row {
+    Row {
+        module,
+        may,
+        foreign: None,
+        never: "",
+    }
+}
+
+/// Knows its own settings, and neither a sibling nor who observes nor a clock: the guard says what time it is.
+const fn layer(module: &'static str, may: &'static str) -> Row {
+    Row {
+        module,
+        may,
+        foreign: Some("resilience_policy fastrand"),
+        never: "Instant SystemTime clock::now",
+    }
+}
+
+/// Decides by what it is told: no runtime, no lock, no reading of a clock.
+const fn pure(module: &'static str, may: &'static str) -> Row {
+    let never = "Mutex RwLock Atomic Instant SystemTime clock::now";
+    Row {
+        module,
+        may,
+        foreign: Some("resilience_policy"),
+        never,
+    }
+}
+
+#[rustfmt::skip] // a row is a line
+pub(crate) const RUNTIME: &[Row] = &[
+    // The pipe, from its source on.
+    row("init", "missing runtime watch"),
+    row("watch", "clock event mode runtime"),
+    row("runtime", "clock dependency event guard init instance missing mode site"),
+    row("dependency", "clock fallback identity layer mode private tally words"),
+    row("guard", "clock deadline dependency event failure fallback keys layer ops outcome private rejection runtime::last_seen served site tally"),
+    row("fallback", "clock degraded dependency event failure guard::Calling identity ops outcome private rejection served site"),
+    row("event", "dependency layer::breaker observe outcome rejection testing::note"),
+    Row { module: "observe", may: "event", foreign: Some("tracing metrics"), never: "Mutex" },
+    // The layers.
+    row("layer", ""),
+    layer("layer::breaker", "words"),
+    pure("layer::breaker::state", "layer::breaker::window clock::NEVER clock::nanos words"),
+    pure("layer::breaker::window", "clock::nanos sliding"),
+    layer("layer::bulkhead", ""),
+    layer("layer::hold", ""),
+    layer("layer::retry", "sliding"),
+    // What the macros and users see.
+    row("private", "classify::RetryAfter fallback guard ops site"),
+    row("available", "runtime"),
+    row("snapshot", "clock dependency guard::read_breaker layer::breaker::rate mode runtime words"),
+    row("testing", "clock dependency event identity rejection runtime snapshot words"),
+    row("site", "dependency guard::EntryRef private runtime"),
+    row("missing", "private site"),
+    // Values.
+    row("ops", "outcome rejection served"),
+    row("classify", "clock outcome rejection"),
+    row("deadline", "clock"),
+    row("degraded", "identity"),
+    row("failure", "outcome rejection"),
+    row("rejection", "identity outcome"),
+    row("tally", "event::Served"),
+    row("mode", "clock"),
+    // Leaves.
+    row("clock", ""),
+    row("identity", ""),
+    row("instance", ""),
+    row("keys", ""),
+    row("outcome", ""),
+    row("served", ""),
+    pure("sliding", ""),
+    row("words", ""),
+];
+
+/// The reader of the file. What has no row is free, below the crate's own arrow.
+#[rustfmt::skip] // a row is a line
+pub(crate) const POLICY: &[Row] = &[
+    row("check", "build chain environment error fault hash level locate policy reference rules syntax walk"),
+    row("policy", "check diff error name reference unite words"),
+    row("locate", ""),
+    row("name", ""),
+    row("words", ""),
+];
+
+/// Parse, check, expand: each step knows only what lies before it.
+#[rustfmt::skip] // a row is a line
+pub(crate) const MACROS: &[Row] = &[
+    row("relay", "krate"),
+    row("args", "code fault"),
+    row("function", "code"),
+    row("gather", "args fault function"),
+    row("check", "args code fault function gather krate policy"),
+    row("expand", "args check code function"),
+    row("classify", "code fault krate"),
+    row("policy", ""),
+    row("krate", ""),
+];
+
+/// The one file that names the order of the layers …
+pub(crate) const ORDER_STANDS_IN: &str = "resilience-runtime/src/guard/attempt.rs";
+/// … by these acts of a call, which nobody else may perform: the short way in one piece, and the long way's steps.
+pub(crate) const ACTS: [&str; 4] = ["short.enter(", "call.enter()", "call.admit()", ".waited_too_long("];
+
+/// The modules that may name more than one layer: where their states stand, and the steps that the order is made of.
+pub(crate) const TWO_LAYERS: &str = "dependency guard";
