@@ -15,8 +15,8 @@ const DRAWN: &[&str] = &[
     "Breaker + bulkhead + timeout",
 ];
 
-const WIDTH: f64 = 860.0;
-const LEFT: f64 = 350.0;
+const WIDTH: f64 = 920.0;
+const LEFT: f64 = 400.0;
 const ROOM: f64 = 430.0;
 const ROW: f64 = 20.0;
 
@@ -27,7 +27,7 @@ const FULL_SHARED: f64 = 480.0;
 struct Bars {
     title: String,
     full: f64,
-    bars: Vec<(String, f64)>,
+    calls: Vec<(String, f64)>,
 }
 
 /// The picture.
@@ -52,7 +52,7 @@ pub fn svg(machine: &Machine, groups: &[Group], shared: &[Shared]) -> String {
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="t">
 <title id="t">Nanoseconds a call, ours beside the peers; shorter is better</title>
 <style>
-text {{ font: 13px system-ui, sans-serif; fill: #24292f }}
+text {{ font: 13px system-ui, -apple-system, sans-serif; fill: #24292f }}
 .h {{ font-weight: 600 }}
 .s {{ font-size: 11px; fill: #57606a }}
 .o {{ fill: #0969da }}
@@ -80,7 +80,7 @@ text {{ fill: #e6edf3 }}
 }
 
 fn one(group: &Group) -> Bars {
-    let bars = group
+    let calls = group
         .rows
         .iter()
         .map(|row| (row.name.clone(), row.samples.p10()))
@@ -88,19 +88,19 @@ fn one(group: &Group) -> Bars {
     Bars {
         title: group.title.to_owned(),
         full: FULL,
-        bars,
+        calls,
     }
 }
 
 fn two(shared: &[Shared]) -> Bars {
-    let bars = shared
+    let calls = shared
         .iter()
         .map(|row| (row.name.clone(), row.together.median()))
         .collect();
     Bars {
         title: "Two threads on one object (median; another scale)".to_owned(),
         full: FULL_SHARED,
-        bars,
+        calls,
     }
 }
 
@@ -110,7 +110,7 @@ fn draw(body: &mut String, bars: &Bars, top: f64) -> f64 {
         body,
         &format!(r#"<text class="h" x="8" y="{y}">{}</text>"#, escape(&bars.title)),
     );
-    for (name, nanos) in &bars.bars {
+    for (name, nanos) in bars.calls.iter().filter(|(_, nanos)| nanos.is_finite()) {
         y += ROW;
         let class = match name {
             name if name.starts_with("ours") => "o",

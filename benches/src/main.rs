@@ -12,6 +12,7 @@ use benches::peers::{clock, sentinel};
 use benches::report::Frame;
 use benches::targets::{Seen, judge};
 use benches::{chart, machine, ours, report, rows};
+use resilience_runtime::Policy;
 
 const ROUNDS: u32 = 400;
 const SHARED_ROUNDS: u32 = 200;
@@ -30,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .enable_time()
         .build()?;
     let _context = tokio.enter();
-    let idle_bytes = idle_bytes();
+    let (idle_bytes, policy_bytes) = idle_bytes();
     let (runtime, loading) = ours::runtime(ours::IDLE);
     runtime.install()?;
     sentinel::load();
@@ -63,6 +64,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         rounds: (rounds, shared_rounds),
         seconds: start.elapsed().as_secs(),
         loaded: loading.as_secs_f64() * 1e3,
+        idle_bytes,
+        policy_bytes,
     };
     let text = report::markdown(&frame, &judge(&seen, idle_bytes), &groups, &shared);
     println!("{text}");
@@ -105,12 +108,16 @@ fn count(work: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(work).count_total
 }
 
-/// What one idle dependency holds, its share of the policy included.
+/// What one idle dependency holds in a runtime, its share of the policy included, and what the policy alone holds.
+fn idle_bytes() -> (f64, f64) {
+    (held(ours::runtime), held(|idle| Policy::from_toml(&ours::policy(idle))))
+}
+
 #[allow(clippy::cast_precision_loss)] // some megabytes
-fn idle_bytes() -> f64 {
+fn held<T>(make: impl Fn(usize) -> T) -> f64 {
     let held = |idle| {
         let mut kept = None;
-        let seen = allocation_counter::measure(|| kept = Some(ours::runtime(idle)));
+        let seen = allocation_counter::measure(|| kept = Some(make(idle)));
         drop(kept);
         seen.bytes_current as f64
     };

@@ -15,10 +15,6 @@ pub const IDLE: usize = 10_000;
 
 /// The runtime that all rows share, with so many idle dependencies beside those of the file, and how long it took
 /// to make.
-///
-/// # Panics
-///
-/// If the policy is refused, which the build of the annotated functions would have shown.
 pub fn runtime(idle: usize) -> (Runtime, Duration) {
     let text = policy(idle);
     let start = Instant::now();
@@ -42,17 +38,12 @@ pub fn policy(idle: usize) -> String {
 }
 
 /// The guard of a name.
-///
-/// # Panics
-///
-/// If the file lacks it.
 pub fn guard(runtime: &Runtime, name: &str) -> Guard {
     runtime.guard(name).expect("the file has every name that is used here")
 }
 
 /// One call through a guard.
 #[inline]
-#[must_use]
 pub fn call(guard: &Guard) -> bool {
     finish(guard.call_once(answer(false))).is_ok()
 }
@@ -66,10 +57,6 @@ pub fn open(runtime: &Runtime, name: &str) -> Guard {
 }
 
 /// A breaker.
-///
-/// # Errors
-///
-/// That of the work, or of a rejection; so with the others here.
 #[breaker("alone")]
 #[fallback(none = "the benchmark wants the call itself")]
 pub async fn alone(fail: bool) -> Answer {
@@ -80,7 +67,6 @@ pub async fn alone(fail: bool) -> Answer {
 #[breaker("three")]
 #[bulkhead]
 #[fallback(none = "the benchmark wants the call itself")]
-#[allow(missing_docs, clippy::missing_errors_doc)] // as above
 pub async fn three(fail: bool) -> Answer {
     answer(fail).await
 }
@@ -90,7 +76,6 @@ pub async fn three(fail: bool) -> Answer {
 #[bulkhead]
 #[retry]
 #[fallback(none = "the benchmark wants the call itself")]
-#[allow(clippy::missing_errors_doc)] // as above
 pub async fn repeat(fail: bool) -> Answer {
     answer(fail).await
 }
@@ -100,7 +85,6 @@ pub async fn repeat(fail: bool) -> Answer {
 #[bulkhead]
 #[retry]
 #[fallback(none = "the benchmark wants the call itself")]
-#[allow(clippy::missing_errors_doc)] // as above
 pub async fn every(fail: bool) -> Answer {
     answer(fail).await
 }
@@ -108,7 +92,6 @@ pub async fn every(fail: bool) -> Answer {
 /// A bulkhead with slots per key, for one key.
 #[bulkhead("keys-1", key = key)]
 #[fallback(none = "the benchmark wants the call itself")]
-#[allow(clippy::missing_errors_doc)] // as above
 pub async fn keyed_1(key: u64) -> Answer {
     answer(key == u64::MAX).await
 }
@@ -116,7 +99,6 @@ pub async fn keyed_1(key: u64) -> Answer {
 /// … for a thousand.
 #[bulkhead("keys-1000", key = key)]
 #[fallback(none = "the benchmark wants the call itself")]
-#[allow(clippy::missing_errors_doc)] // as above
 pub async fn keyed_1_000(key: u64) -> Answer {
     answer(key == u64::MAX).await
 }
@@ -124,7 +106,6 @@ pub async fn keyed_1_000(key: u64) -> Answer {
 /// … for a hundred thousand.
 #[bulkhead("keys-100000", key = key)]
 #[fallback(none = "the benchmark wants the call itself")]
-#[allow(clippy::missing_errors_doc)] // as above
 pub async fn keyed_100_000(key: u64) -> Answer {
     answer(key == u64::MAX).await
 }

@@ -7,9 +7,10 @@ use std::time::Duration;
 use failsafe::{StateMachine, backoff, failure_policy};
 use layered::{Execute, Service, Stack};
 use recloser::{AsyncRecloser, Recloser};
-use seatbelt::breaker::Breaker;
+use seatbelt::breaker::{Breaker, BreakerLayer};
 use seatbelt::retry::Retry;
 use seatbelt::timeout::Timeout;
+use seatbelt::typestates::Set;
 use seatbelt::{RecoveryInfo, ResilienceContext};
 use tick::Clock;
 
@@ -51,7 +52,7 @@ pub fn clock(fast: bool) -> Clock {
     Clock::new_tokio().with_fast_instant(fast)
 }
 
-fn recovery(answer: &Answer) -> RecoveryInfo {
+fn recovery(answer: Answer) -> RecoveryInfo {
     if answer.is_ok() {
         RecoveryInfo::never()
     } else {
@@ -59,33 +60,29 @@ fn recovery(answer: &Answer) -> RecoveryInfo {
     }
 }
 
-/// seatbelt's breaker. Its input says whether the work fails.
-pub fn seatbelt(clock: &Clock) -> Arc<impl Service<bool, Out = Answer> + use<>> {
-    let context = ResilienceContext::new(clock);
-    let breaker = Breaker::layer("breaker", &context)
-        .recovery_with(|answer: &Answer, _| recovery(answer))
+fn breaker(context: &ResilienceContext<bool, Answer>) -> BreakerLayer<bool, Answer, Set, Set> {
+    Breaker::layer("breaker", context)
+        .recovery_with(|answer: &Answer, _| recovery(*answer))
         .rejected_input_error(|_, _| Failed)
         .failure_threshold(0.5)
         .min_throughput(20)
         .sampling_duration(Duration::from_secs(30))
-        .break_duration(COOLDOWN);
-    Arc::new((breaker, Execute::new(answer)).into_service())
+        .break_duration(COOLDOWN)
+}
+
+/// seatbelt's breaker. Its input says whether the work fails.
+pub fn seatbelt(clock: &Clock) -> Arc<impl Service<bool, Out = Answer> + use<>> {
+    let context = ResilienceContext::new(clock);
+    Arc::new((breaker(&context), Execute::new(answer)).into_service())
 }
 
 /// seatbelt's breaker around its timeout.
 pub fn seatbelt_timed(clock: &Clock) -> Arc<impl Service<bool, Out = Answer> + use<>> {
     let context = ResilienceContext::new(clock);
-    let breaker = Breaker::layer("breaker", &context)
-        .recovery_with(|answer: &Answer, _| recovery(answer))
-        .rejected_input_error(|_, _| Failed)
-        .failure_threshold(0.5)
-        .min_throughput(20)
-        .sampling_duration(Duration::from_secs(30))
-        .break_duration(COOLDOWN);
     let timeout = Timeout::layer("timeout", &context)
         .timeout_error(|_| Failed)
         .timeout(TIMEOUT);
-    Arc::new((breaker, timeout, Execute::new(answer)).into_service())
+    Arc::new((breaker(&context), timeout, Execute::new(answer)).into_service())
 }
 
 /// seatbelt's retry around its breaker around its timeout.
@@ -93,26 +90,15 @@ pub fn seatbelt_retried(clock: &Clock) -> Arc<impl Service<bool, Out = Answer> +
     let context = ResilienceContext::new(clock);
     let retry = Retry::layer("retry", &context)
         .clone_input()
-        .recovery_with(|answer: &Answer, _| recovery(answer))
+        .recovery_with(|answer: &Answer, _| recovery(*answer))
         .max_retry_attempts(2);
-    let breaker = Breaker::layer("breaker", &context)
-        .recovery_with(|answer: &Answer, _| recovery(answer))
-        .rejected_input_error(|_, _| Failed)
-        .failure_threshold(0.5)
-        .min_throughput(20)
-        .sampling_duration(Duration::from_secs(30))
-        .break_duration(COOLDOWN);
     let timeout = Timeout::layer("timeout", &context)
         .timeout_error(|_| Failed)
         .timeout(TIMEOUT);
-    Arc::new((retry, breaker, timeout, Execute::new(answer)).into_service())
+    Arc::new((retry, breaker(&context), timeout, Execute::new(answer)).into_service())
 }
 
 /// The work under tokio's timeout, whose end is a failure.
-///
-/// # Errors
-///
-/// [`Failed`], on time-out too.
 pub async fn timed(fail: bool) -> Answer {
     tokio::time::timeout(TIMEOUT, answer(fail)).await.unwrap_or(Err(Failed))
 }

@@ -20,6 +20,10 @@ pub struct Frame {
     pub seconds: u64,
     /// How long the runtime with ten thousand dependencies took to make, in milliseconds.
     pub loaded: f64,
+    /// What each of them holds, in bytes.
+    pub idle_bytes: f64,
+    /// … of which the policy has so many.
+    pub policy_bytes: f64,
 }
 
 /// The whole document.
@@ -41,6 +45,8 @@ fn head(text: &mut String, frame: &Frame) {
         rounds,
         seconds,
         loaded,
+        idle_bytes,
+        policy_bytes,
     } = frame;
     line(text, "# Benchmarks\n");
     line(
@@ -55,8 +61,9 @@ fn head(text: &mut String, frame: &Frame) {
              guard alone; no executor is in it. All rows of one thread are sampled in turn ({} times, about 1 ms each), \
              so that a drift of the machine hits all alike; then the rows of two threads ({} times). **p10** is what a \
              tenth of the samples stay below: the cost when the machine leaves it alone; compare those. Rows of ours \
-             run under one installed runtime with 10 000 more dependencies, which took {loaded:.0} ms to make from the \
-             policy's text. The counting allocator adds about 2 ns to each allocation of those that allocate.\n",
+             run under one installed runtime with 10 000 more dependencies, which take {loaded:.0} ms to make from the \
+             policy's text and hold {idle_bytes:.0} bytes each ({policy_bytes:.0} of them the policy's). The counting \
+             allocator adds about 2 ns to each allocation of those that allocate.\n",
             rounds.0, rounds.1
         ),
     );
@@ -82,6 +89,7 @@ fn targets(text: &mut String, verdicts: &[Verdict]) {
         let reached = match verdict.missed {
             None => "reached".to_owned(),
             Some(by) if by.is_finite() => format!("**missed by {:.0} %**", by * 100.0),
+            Some(by) if by.is_nan() => "**not measured**".to_owned(),
             Some(_) => "**missed**".to_owned(),
         };
         let Verdict {
@@ -126,20 +134,28 @@ fn two(text: &mut String, shared: &[Shared]) {
     line(text, "## Two threads on one object\n");
     line(
         text,
-        "A call by one thread, while the other makes the same without a pause. Compare medians here.\n",
+        "A call by one thread, while the other makes the same without a pause. Samples in which the two only took \
+         turns, as on a busy machine, are left out. Compare medians here.\n",
     );
-    line(text, "| call | alone, median | together, median | together, p10 |");
-    line(text, "| --- | ---: | ---: | ---: |");
-    for Shared {
-        name, alone, together, ..
-    } in shared
-    {
+    line(
+        text,
+        "| call | alone, median | together, median | together, p10 | samples |",
+    );
+    line(text, "| --- | ---: | ---: | ---: | ---: |");
+    for row in shared {
+        let Shared {
+            name, alone, together, ..
+        } = row;
         let (alone, median, p10) = (
             figure(alone.median()),
             figure(together.median()),
             figure(together.p10()),
         );
-        line(text, &format!("| {} | {alone} | {median} | {p10} |", bold(name)));
+        let name = bold(name);
+        line(
+            text,
+            &format!("| {name} | {alone} | {median} | {p10} | {} |", together.count()),
+        );
     }
 }
 

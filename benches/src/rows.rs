@@ -5,7 +5,7 @@ use tick::Clock;
 
 use crate::measure::{Group, Row};
 use crate::ours;
-use crate::work::answer;
+use crate::work::{NowAndThen, answer};
 
 mod breaker;
 pub mod events;
@@ -40,4 +40,10 @@ fn guarded(runtime: &Runtime, id: &'static str, name: &str, dependency: &str) ->
     let guard = ours::guard(runtime, dependency);
     let sizer = guard.clone();
     Row::new(id, name, move || ours::call(&guard)).sized(&sizer.call_once(answer(false)))
+}
+
+/// A row whose call is told to fail once in a hundred times.
+fn turning<T>(id: &'static str, name: impl Into<String>, mut call: impl FnMut(bool) -> T + 'static) -> Row {
+    let mut turn = NowAndThen::default();
+    Row::new(id, name, move || call(turn.fails()))
 }

@@ -1,5 +1,6 @@
 //! What has to be reached, measured against what stood beside it in the same run.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use crate::measure::{Group, Shared};
@@ -257,6 +258,9 @@ fn timed(seen: &Seen, target: &Target, read: impl Fn(&Value) -> f64) -> Verdict 
     }
 }
 
+/// By how much; not a number where one of them was not measured.
 fn over(ours: f64, limit: f64) -> Option<f64> {
-    (ours > limit).then(|| ours / limit - 1.0)
+    ours.partial_cmp(&limit)
+        .is_none_or(Ordering::is_gt)
+        .then(|| ours / limit - 1.0)
 }

@@ -12,7 +12,7 @@ use resilience_runtime::{Classify, FailureKind, Outcome, Rejection};
 pub const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long an open breaker stays open, for everybody: longer than any run.
-pub const COOLDOWN: Duration = Duration::from_secs(24 * 3600);
+pub const COOLDOWN: Duration = Duration::from_hours(24);
 
 /// Slots of every bulkhead.
 pub const SLOTS: usize = 20;
@@ -45,10 +45,6 @@ impl From<Rejection> for Failed {
 }
 
 /// The work. It fails when asked to.
-///
-/// # Errors
-///
-/// [`Failed`], if `fail`.
 #[allow(clippy::unused_async)] // it stands for one that waits
 pub async fn answer(fail: bool) -> Answer {
     if fail { Err(Failed) } else { Ok(1) }

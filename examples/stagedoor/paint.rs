@@ -3,6 +3,8 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
+use crate::story::Claim;
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint {
     colour: bool,
@@ -39,11 +41,13 @@ impl Paint {
         if errors == 0 { text } else { self.dress("31", &text) }
     }
 
-    pub(crate) fn verdict(self, held: bool) -> String {
-        if held {
-            self.dress("32", "held  ")
+    pub(crate) fn verdict(self, claim: &Claim) -> String {
+        if claim.held {
+            self.dress("32", "held    ")
+        } else if claim.broken() {
+            self.dress("31", "BROKEN  ")
         } else {
-            self.dress("31", "BROKEN")
+            self.dress("33", "unjudged")
         }
     }
 

@@ -15,7 +15,20 @@ pub(crate) struct Claim {
     pub(crate) text: &'static str,
     pub(crate) held: bool,
     pub(crate) seen: String,
+    /// It did not hold in a phase in which the machine was too busy with other things to say why.
+    pub(crate) unjudged: bool,
 }
+
+impl Claim {
+    /// Whether the story is broken by it.
+    pub(crate) fn broken(&self) -> bool {
+        !self.held && !self.unjudged
+    }
+}
+
+/// When even an answer that needs nothing takes this long, half of the time, the processor belongs to somebody else, and
+/// what a phase shows of times and shares is theirs.
+const TOO_BUSY: Duration = Duration::from_millis(15);
 
 /// "About a millisecond", with room for a slow machine. What a busy one takes for any answer at all comes on top.
 const AT_ONCE: Duration = Duration::from_millis(20);
@@ -38,14 +51,16 @@ pub(crate) fn judge(stages: &[Stage], watch: &Watch, guards: &Guards, orders: &O
     };
     let mut claims = Vec::new();
     for (number, stage) in (1..).zip(stages) {
-        claims.extend(match stage.phase {
+        let seen = match stage.phase {
             Phase::Healthy => story.healthy(number, stage),
             Phase::Slow => story.slow(stage),
             Phase::Dead => story.dead(number, stage),
             Phase::Declining => story.declining(number, stage),
             Phase::Throttling => story.throttling(number, stage),
             Phase::Back => Story::back(stage),
-        });
+        };
+        let unjudged = stage.machine(50) > TOO_BUSY;
+        claims.extend(seen.into_iter().map(|claim| Claim { unjudged, ..claim }));
     }
     claims.push(story.quiet());
     claims
@@ -69,6 +84,7 @@ impl Story<'_> {
             .sum();
         let opened = self.openings(number).count();
         vec![Claim {
+            unjudged: false,
             text: "healthy: the guards are not noticed",
             held: opened == 0 && errors < 20 && checkouts > 0.9 && seats > 0.9 && reports > 0.9,
             seen: format!(
@@ -99,6 +115,7 @@ impl Story<'_> {
             .unwrap_or_default() as usize;
         vec![
             Claim {
+                unjudged: false,
                 text: "slow: the seat map's p99 does not move, and without guards it does",
                 held: slow[0] <= healthy + UNMOVED + stage.machine(99) && slow[1] > slow[0] * 3,
                 seen: format!(
@@ -109,6 +126,7 @@ impl Story<'_> {
                 ),
             },
             Claim {
+                unjudged: false,
                 text: "slow: Payrail holds no more tasks than its slots, and goes on selling through them",
                 held: held <= limit + PASSING && sold > 0,
                 seen: format!("{limit} slots, at most {held} checkouts inside at once, {sold} sold"),
@@ -133,6 +151,7 @@ impl Story<'_> {
         let marked = share(report.from(Source::Fallback), stage, Route::Report);
         vec![
             Claim {
+                unjudged: false,
                 text: "dead: a buyer is answered at once instead of after a time-out",
                 held: p50.is_some_and(|p50| p50 < AT_ONCE + machine) && without.is_some_and(|p50| p50 > TIMED_OUT),
                 seen: format!(
@@ -144,16 +163,19 @@ impl Story<'_> {
             },
             self.true_to_its_word(number, stage, &cell.refused),
             Claim {
+                unjudged: false,
                 text: "dead: a refused order stays pending",
                 held: refusals > 0 && settled == 0,
                 seen: format!("{} of {refusals}", refusals - settled),
             },
             Claim {
+                unjudged: false,
                 text: "dead: seat maps come from the database, behind its limiter",
                 held: read > 0 && peak <= LIMITER,
                 seen: format!("{read} read there, at most {peak} at once; {old} some seconds old"),
             },
             Claim {
+                unjudged: false,
                 text: "dead: reports come from the primary, marked",
                 held: marked > 0.9,
                 seen: format!("{} of {}", report.from(Source::Fallback), report.calls),
@@ -181,6 +203,7 @@ impl Story<'_> {
             }
         }
         Claim {
+            unjudged: false,
             text: "dead: Retry-After is true",
             held: told > 0 && (early + late) * 50 <= told,
             seen: format!("of {told} told by the open breaker, {early} would come too early and {late} too late"),
@@ -191,6 +214,7 @@ impl Story<'_> {
         let declined = stage.cell(Twin::Guarded, Route::Checkout).status(402);
         let opened: Vec<_> = self.openings(number).filter(|change| change.from == "closed").collect();
         vec![Claim {
+            unjudged: false,
             text: "declining: 402s reach the buyer and open nothing",
             held: declined > 0 && opened.is_empty() && stage.states[Route::Checkout as usize] == "closed",
             seen: format!("{declined} declined, {} openings", opened.len()),
@@ -208,6 +232,7 @@ impl Story<'_> {
         let opened = self.openings(number).filter(|change| change.from == "closed").count();
         let sold = [Twin::Guarded, Twin::Unguarded].map(|twin| stage.cell(twin, Route::Checkout).status(201));
         vec![Claim {
+            unjudged: false,
             text: "throttling: Payrail is left alone for as long as it asked, without an opening",
             held: held > 0 && opened == 0 && reached * 2 < without && sold[0] > 0,
             seen: format!(
@@ -221,6 +246,7 @@ impl Story<'_> {
         let shares =
             Route::ALL.map(|route| share(stage.cell(Twin::Guarded, route).from(Source::Primary), stage, route));
         vec![Claim {
+            unjudged: false,
             text: "back: everything closes and is served by the primary again",
             held: shares.iter().all(|share| *share > 0.7) && stage.states.iter().all(|state| *state == "closed"),
             seen: format!("states {}", stage.states.join(", ")),
@@ -234,6 +260,7 @@ impl Story<'_> {
             .flat_map(|stage| Route::ALL.map(|route| stage.cell(Twin::Guarded, route).names_internals));
         let told: u64 = told.sum();
         Claim {
+            unjudged: false,
             text: "always: no answer names what is inside",
             held: told == 0,
             seen: format!("{told} answers with a name of ours"),

@@ -143,12 +143,12 @@ pub(crate) fn document(run: &Run<'_>) -> Value {
     let story: Vec<_> = run
         .claims
         .iter()
-        .map(|claim| json!({ "claim": claim.text, "held": claim.held, "seen": claim.seen }))
+        .map(|claim| json!({ "claim": claim.text, "held": claim.held, "unjudged": !claim.held && claim.unjudged, "seen": claim.seen }))
         .collect();
     json!({
         "policy": { "file": run.guards.policy().file, "hash": run.guards.policy().hash },
         "took_s": run.took.as_secs_f64(),
-        "ok": run.claims.iter().all(|claim| claim.held),
+        "ok": !run.claims.iter().any(Claim::broken),
         "phases": phases,
         "transitions": transitions,
         "story": story,

@@ -118,6 +118,7 @@ pub(crate) struct Entry {
     /// What a plain call needs of the numbers, so that it pins nothing: it is over in one poll.
     traits: AtomicU32,
     slow_after: AtomicU64,
+    identity: AtomicU32,
     pinned: ArcSwap<Pinned>,
     /// Set when a function or a guard first asks for it: its loss is then refused.
     pub(crate) used: AtomicBool,
@@ -128,15 +129,18 @@ pub(crate) struct Entry {
 pub(crate) struct Traits(u32);
 
 impl Traits {
-    /// Something that a plain call knows nothing of: another mode, a hand, a deadline, chaos, a hold that binds all.
-    const UNUSUAL: u32 = 1;
-    const BREAKER: u32 = 1 << 1;
-    const BREAKER_SHARED: u32 = 1 << 2;
-    const BULKHEAD: u32 = 1 << 3;
-    const SLOTS_SHARED: u32 = 1 << 4;
+    // The lowest bits say which layers have a table, with the bits of the layers themselves.
+    const BREAKER: u32 = LAYER_BREAKER as u32;
+    const BULKHEAD: u32 = LAYER_BULKHEAD as u32;
+    const RETRY: u32 = LAYER_RETRY as u32;
+    const TIMEOUT: u32 = LAYER_TIMEOUT as u32;
+    const TABLES: u32 = Self::BREAKER | Self::BULKHEAD | Self::RETRY | Self::TIMEOUT;
+    /// Something that a plain call knows nothing of: another mode, a hand, a deadline, chaos.
+    const UNUSUAL: u32 = 1 << 8;
+    const BREAKER_SHARED: u32 = 1 << 9;
+    const SLOTS_SHARED: u32 = 1 << 10;
     /// Attempts are timed, to tell the slow ones.
-    const TIMED: u32 = 1 << 5;
-    const RETRY: u32 = 1 << 6;
+    const TIMED: u32 = 1 << 11;
 
     fn of(pinned: &Pinned) -> Self {
         let settings = &pinned.settings;
@@ -154,8 +158,9 @@ impl Traits {
             (settings.breaker_shared, Self::BREAKER_SHARED),
             (settings.bulkhead.is_some(), Self::BULKHEAD),
             (settings.slots_shared, Self::SLOTS_SHARED),
-            (timed, Self::TIMED),
             (settings.retry.is_some(), Self::RETRY),
+            (settings.timeout.is_some(), Self::TIMEOUT),
+            (timed, Self::TIMED),
         ];
         Self(
             bits.into_iter()
@@ -164,34 +169,26 @@ impl Traits {
         )
     }
 
+    #[inline]
     fn has(self, bit: u32) -> bool {
         self.0 & bit != 0
     }
 
+    #[inline]
     pub(crate) fn is_plain(self) -> bool {
         !self.has(Self::UNUSUAL)
     }
 
-    /// Those of `layers` that have a table. A breaker brings the timeout, whether or not it stands itself.
+    /// Those of `layers` that have a table or key. A breaker brings the timeout, whether or not it stands itself.
     #[inline]
     pub(crate) fn of_layers(self, layers: u8) -> u8 {
-        let mut there = layers;
-        if layers & LAYER_BREAKER != 0 {
-            there |= LAYER_TIMEOUT;
-        }
-        let tables = [
-            (Self::BREAKER, LAYER_BREAKER),
-            (Self::BULKHEAD, LAYER_BULKHEAD),
-            (Self::RETRY, LAYER_RETRY),
-        ];
-        for (table, layer) in tables {
-            if !self.has(table) {
-                there &= !layer;
-            }
-        }
-        there
+        let brought = if layers & LAYER_BREAKER == 0 { 0 } else { LAYER_TIMEOUT };
+        #[allow(clippy::cast_possible_truncation)] // the tables are the lowest bits
+        let tables = (self.0 & Self::TABLES) as u8;
+        (layers | brought) & tables
     }
 
+    #[inline]
     pub(crate) fn is_timed(self) -> bool {
         self.has(Self::TIMED)
     }
@@ -205,6 +202,7 @@ impl Entry {
             parent: Arc::clone(&pinned.parent),
             traits: AtomicU32::new(0),
             slow_after: AtomicU64::new(NEVER),
+            identity: AtomicU32::new(pinned.identity.number()),
             pinned: ArcSwap::from_pointee(pinned),
             used: AtomicBool::new(false),
         };
@@ -275,9 +273,10 @@ impl Entry {
         pinned
     }
 
-    /// The numbers in force, for a look.
-    pub(crate) fn peek(&self) -> arc_swap::Guard<Arc<Pinned>> {
-        self.pinned.load()
+    /// Who a rejection speaks of.
+    #[inline]
+    pub(crate) fn identity(&self) -> &'static Identity {
+        Identity::numbered(self.identity.load(Ordering::Relaxed)).unwrap_or_else(|| self.pinned.load().identity)
     }
 
     pub(crate) fn swap(&self, pinned: Pinned) {
@@ -290,6 +289,7 @@ impl Entry {
         let slow_after = pinned.settings.breaker.as_ref().and_then(|numbers| numbers.slow_after);
         self.slow_after
             .store(slow_after.map_or(NEVER, nanos), Ordering::Relaxed);
+        self.identity.store(pinned.identity.number(), Ordering::Relaxed);
         self.traits.store(Traits::of(&pinned).0, Ordering::Relaxed);
     }
 

@@ -266,9 +266,18 @@ pub(crate) fn transition(pinned: &Pinned, made: Transition) {
     });
 }
 
-pub(crate) fn rejected(pinned: &Pinned, function: &str, rejection: &Rejection, observed: bool) {
+/// Refusing is to cost less than serving, so nothing is put together for nobody.
+#[inline]
+pub(crate) fn rejected(function: &str, rejection: &Rejection, observed: bool) {
+    if cfg!(feature = "testing") || observe::tracing::hears_debug() {
+        tell_rejected(function, rejection, observed);
+    }
+}
+
+#[cold]
+fn tell_rejected(function: &str, rejection: &Rejection, observed: bool) {
     emit(&Event::Rejected {
-        dependency: pinned.identity.name(),
+        dependency: rejection.dependency(),
         function,
         reason: rejection.reason().as_str(),
         retry_after_ms: rejection

@@ -4,9 +4,10 @@
 //! fallback ( deadline ( bulkhead ( retry ( breaker ( timeout ( body ))))))
 //! ```
 //!
-//! [`Attempt::poll`](Attempt) is the only place that names two layers. Layers answer, the guard reports:
-//! nothing is emitted under a lock. When a call is dropped, its attempt drops with it and settles; a
-//! panic in the body settles on its way up.
+//! `Core::poll` in `attempt.rs` is THE order; `short.rs` goes the same way in one piece for a call with nothing
+//! unusual about it, and gives way to it at the first thing that is not so. Layers answer, the guard reports: nothing
+//! is emitted under a lock. When a call is dropped, its attempt drops with it and settles; a panic in the body settles
+//! on its way up.
 
 mod attempt;
 mod enter;
@@ -19,7 +20,6 @@ mod woven;
 use std::cell::OnceCell;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use resilience_policy::Mode;
 
@@ -261,28 +261,26 @@ impl<'e> Calling<'e> {
         }
     }
 
-    /// A call that ends without a body's result.
+    /// A call that ends without a body's result. It looks at who it speaks of and holds no numbers for that.
     fn reject(&mut self, reason: Reason, retry_after: Option<u64>) -> Rejection {
         self.ended = Some(CallOutcome::Rejected);
         self.release_slot();
-        // A refusal costs less than a call: it looks at the numbers and does not hold them.
-        let peeked = self.entry.peek();
-        let rejection = Rejection::new(peeked.identity, reason, retry_after.map(Duration::from_nanos));
-        event::rejected(&peeked, self.function(), &rejection, false);
+        let rejection = Rejection::told(self.entry.identity(), reason, retry_after);
+        event::rejected(self.function(), &rejection, false);
         rejection
     }
 
     /// The rejection of an attempt that was cut.
     fn cut(&mut self, reason: Reason) -> Rejection {
-        let rejection = Rejection::new(self.pinned().identity, reason, None);
-        event::rejected(self.pinned(), self.function(), &rejection, false);
+        let rejection = Rejection::told(self.pinned().identity, reason, None);
+        event::rejected(self.function(), &rejection, false);
         rejection
     }
 
     /// What would have happened if the mode let it.
     fn observe(&self, reason: Reason, retry_after: Option<u64>) {
-        let rejection = Rejection::new(self.pinned().identity, reason, retry_after.map(Duration::from_nanos));
-        event::rejected(self.pinned(), self.function(), &rejection, true);
+        let rejection = Rejection::told(self.pinned().identity, reason, retry_after);
+        event::rejected(self.function(), &rejection, true);
     }
 
     fn report(&self, made: Transitions) {

@@ -3,11 +3,13 @@
 use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 /// A dependency's name, what a client may call it, and the word an operator prepared for its fallbacks.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
+    /// Its place in the list of all, by which an atomic can name it.
+    number: u32,
     name: Box<str>,
     label: Option<Box<str>>,
     answer: Option<Box<str>>,
@@ -20,6 +22,22 @@ struct Interned(&'static Identity);
 
 static INTERNED: LazyLock<Mutex<HashSet<Interned>>> = LazyLock::new(|| Mutex::new(HashSet::new()));
 
+/// Every identity by its number, in chunks that double, so that none ever moves and a reader takes no lock.
+static NUMBERED: [OnceLock<Box<[OnceLock<&'static Identity>]>>; 27] = [const { OnceLock::new() }; 27];
+/// The first chunk's length, as a power of two.
+const FIRST: u32 = 6;
+
+/// The chunk of a number, its length, and the place inside it.
+#[inline]
+fn place(number: u32) -> (usize, usize, usize) {
+    let shifted = u64::from(number) + (1 << FIRST);
+    let chunk = shifted.ilog2() - FIRST;
+    let length = 1_usize << (FIRST + chunk);
+    #[allow(clippy::cast_possible_truncation)] // below the chunk's length
+    let inside = shifted as usize & (length - 1);
+    (chunk as usize, length, inside)
+}
+
 impl Identity {
     /// The one identity of these three. What it leaks is bounded by the distinct triples that a process ever sees:
     /// they change with the policy and with overrides, never with calls. Not for the call path: it takes a lock.
@@ -29,13 +47,32 @@ impl Identity {
         if let Some(known) = interned.get(&parts as &dyn Triple) {
             return known.0;
         }
+        // Memory ends long before the numbers do.
+        let number = u32::try_from(interned.len()).unwrap_or(u32::MAX);
         let identity: &'static Self = Box::leak(Box::new(Self {
+            number,
             name: name.into(),
             label: label.map(Into::into),
             answer: answer.map(Into::into),
         }));
         interned.insert(Interned(identity));
+        let (chunk, length, inside) = place(number);
+        if let Some(chunk) = NUMBERED.get(chunk) {
+            let chunk = chunk.get_or_init(|| (0..length).map(|_| OnceLock::new()).collect());
+            let _ = chunk[inside].set(identity);
+        }
         identity
+    }
+
+    /// The identity of this number. For the call path: no lock.
+    #[inline]
+    pub(crate) fn numbered(number: u32) -> Option<&'static Self> {
+        let (chunk, _, inside) = place(number);
+        NUMBERED.get(chunk)?.get()?.get(inside)?.get().copied()
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
     }
 
     /// `payrail`, or `payrail.refund` for an operation.
@@ -118,6 +155,18 @@ mod tests {
             (first.name(), first.label(), first.answer()),
             ("identity_a", Some("payments"), None)
         );
+    }
+
+    #[test]
+    fn each_is_found_by_its_number() {
+        for number in [0, 1, 63, 64, 191, 192, 1_000_000, u32::MAX] {
+            let (chunk, length, inside) = place(number);
+            assert!(chunk < 27 && inside < length, "{number}");
+        }
+        for name in 0..300 {
+            let identity = Identity::intern(&format!("numbered_{name}"), None, None);
+            assert!(std::ptr::eq(Identity::numbered(identity.number()).unwrap(), identity));
+        }
     }
 
     #[test]

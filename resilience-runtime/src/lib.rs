@@ -110,6 +110,7 @@ mod served;
 mod site;
 mod sliding;
 mod snapshot;
+mod sync;
 mod tally;
 #[cfg(feature = "testing")]
 #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]

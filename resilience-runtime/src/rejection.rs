@@ -102,6 +102,17 @@ impl Rejection {
         }
     }
 
+    /// The same with nanoseconds, as the call path has them.
+    #[inline]
+    pub(crate) fn told(identity: &'static Identity, reason: Reason, retry_after: Option<u64>) -> Self {
+        let retry_after = retry_after.map_or(NO_TIME, |nanos| nanos.min(NO_TIME - 1));
+        Self {
+            identity,
+            retry_after,
+            reason,
+        }
+    }
+
     /// What the guarded function calls: `payrail`, or `payrail.refund` for an operation.
     pub fn dependency(&self) -> &str {
         self.identity.name()

@@ -31,6 +31,21 @@ async fn at_the_first_poll_and_after_it_always_counted_and_never_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_the_body_said_is_what_its_caller_catches() {
+    let far = Stand::new(LINES);
+    let panic = far
+        .begin_script(&Script::new("P"))
+        .await
+        .await
+        .unwrap_err()
+        .into_panic();
+    assert_eq!(
+        panic.downcast_ref::<&str>(),
+        Some(&"the body panics as the script says")
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn in_a_repeat() {
     let far = Stand::new(LINES);
     panics(&far, "C P S").await;

@@ -56,6 +56,53 @@ async fn met_01_everything_stands_at_zero_from_the_start() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_snapshot_has_the_same_keys_whatever_the_tables() {
+    let keys = |value: &serde_json::Value| {
+        let mut keys: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys.join(" ")
+    };
+    for lines in [
+        "",
+        "timeout = \"1s\"\nbulkhead.max_concurrent = 5\nbreaker = {}\nretry = {}",
+    ] {
+        let json = serde_json::to_value(Stand::new(lines).runtime.snapshot()).unwrap();
+        assert_eq!(keys(&json), "dependencies instance policy");
+        assert_eq!(keys(&json["policy"]), "file hash loaded_at refusal stale");
+        assert_eq!(
+            keys(&json["dependencies"]["far"]),
+            "calls cause degraded_ratio failure_rate fallbacks functions in_flight limit max_waiting mode override \
+             retry_after retry_budget since slow_rate state waiting"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transition_is_told_with_the_numbers_it_was_made_on() {
+    let far = Stand::new(
+        r#"
+        timeout = "9s"
+        breaker.window = "4 calls"
+        breaker.slow_after = "1s"
+        breaker.slow_rate = 1.0
+        breaker.cooldown = "2500ms"
+        breaker.cooldown_jitter = 0.0
+        "#,
+    );
+    let (_, events) = record(far.each("S F S/2s F")).await;
+    let told = |name| events[0].field(name);
+    assert_eq!(
+        (events.len(), told("dependency"), told("calls")),
+        (1, Some("far"), Some("4"))
+    );
+    assert_eq!(
+        (told("failure_rate"), told("slow_rate"), told("cooldown_ms")),
+        (Some("0.5"), Some("0.25"), Some("2500"))
+    );
+    assert_eq!(told("instance"), Some(far.runtime.snapshot().instance.as_str()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn met_03_results_and_openings_add_up() {
     let far = Stand::new(
         r#"

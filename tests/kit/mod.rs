@@ -4,8 +4,9 @@
 mod far;
 mod time;
 
-pub(crate) use far::{FarError, Gate, Script};
 #[allow(unused_imports)] // as above
+pub(crate) use far::{FarError, Gate, Script};
+#[allow(unused_imports)]
 pub(crate) use time::{Clock, ms, poll_once, secs, settle, spawn_all, together};
 
 use std::collections::BTreeMap;

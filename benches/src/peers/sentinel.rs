@@ -53,20 +53,12 @@ fn room(resource: &str) -> Arc<isolation::Rule> {
     })
 }
 
-/// One call of the work under the rules of `resource`.
-///
-/// # Errors
-///
-/// [`Failed`], when blocked too.
+/// One call of the work under the rules of `resource`. Blocked is failed.
 pub async fn call(resource: &'static str, fail: bool) -> Answer {
     under(resource, answer(fail)).await
 }
 
 /// The same with tokio's timeout inside.
-///
-/// # Errors
-///
-/// [`Failed`], when blocked too.
 pub async fn timed(resource: &'static str) -> Answer {
     under(resource, super::timed(false)).await
 }

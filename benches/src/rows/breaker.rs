@@ -5,12 +5,12 @@ use layered::Service;
 use resilience_runtime::Runtime;
 use tick::Clock;
 
-use super::guarded;
+use super::{guarded, turning};
 use crate::measure::{Group, Row};
 use crate::ours;
 use crate::peers::towers::{self, Watch};
 use crate::peers::{self, sentinel};
-use crate::work::{NowAndThen, answer, finish};
+use crate::work::{answer, finish};
 
 pub(super) fn group(runtime: &Runtime, precise: &Clock) -> Group {
     let inside = runtime.clone();
@@ -92,25 +92,24 @@ pub(super) fn mixed(runtime: &Runtime, precise: &Clock) -> Group {
     let (recloser, default) = (peers::recloser(100), peers::failsafe_default());
     let seatbelt = peers::seatbelt(precise);
     let mut tower = towers::breaker(Watch::Calls(100));
-    let [mut a, mut b, mut c, mut d, mut e, mut f] = std::array::from_fn(|_| NowAndThen::default());
     let rows = vec![
-        Row::new("mixed", "ours: guard", move || {
-            finish(plain.call_once(answer(a.fails()))).is_ok()
+        turning("mixed", "ours: guard", move |fail| {
+            finish(plain.call_once(answer(fail))).is_ok()
         }),
-        Row::new("slow-mixed", "ours: guard, slow calls watched", move || {
-            finish(slow.call_once(answer(b.fails()))).is_ok()
+        turning("slow-mixed", "ours: guard, slow calls watched", move |fail| {
+            finish(slow.call_once(answer(fail))).is_ok()
         }),
-        Row::new("recloser-mixed", "recloser", move || {
-            finish(recloser.call(answer(c.fails()))).is_ok()
+        turning("recloser-mixed", "recloser", move |fail| {
+            finish(recloser.call(answer(fail))).is_ok()
         }),
-        Row::new("failsafe-mixed", "failsafe, default", move || {
-            finish(default.call(answer(d.fails()))).is_ok()
+        turning("failsafe-mixed", "failsafe, default", move |fail| {
+            finish(default.call(answer(fail))).is_ok()
         }),
-        Row::new("seatbelt-mixed", "seatbelt, 30 s", move || {
-            finish(seatbelt.execute(e.fails())).is_ok()
+        turning("seatbelt-mixed", "seatbelt, 30 s", move |fail| {
+            finish(seatbelt.execute(fail)).is_ok()
         }),
-        Row::new("tower-resilience-mixed", "tower-resilience", move || {
-            towers::call(&mut tower, f.fails()).is_ok()
+        turning("tower-resilience-mixed", "tower-resilience", move |fail| {
+            towers::call(&mut tower, fail).is_ok()
         }),
     ];
     Group {

@@ -56,6 +56,7 @@ pub(super) fn group(runtime: &Runtime, coarse: &Clock) -> Group {
 
 /// A row that measures something else than refusals shows nothing.
 #[inline]
-fn refused(refused: bool) {
+fn refused(refused: bool) -> bool {
     assert!(refused, "an open breaker refuses");
+    refused
 }

@@ -18,14 +18,14 @@ pub(super) fn three(runtime: &Runtime, coarse: &Clock) -> Group {
     let seatbelt = peers::seatbelt_timed(coarse);
     let [with_recloser, with_failsafe, with_seatbelt, sizer] = std::array::from_fn(|_| Semaphore::new(SLOTS));
     let (mut shed, mut tower) = (towers::shed_timed(), towers::three());
-    let sized = recloser.clone();
+    let of_size = recloser.clone();
     let rows = vec![
         guarded(runtime, "three", "ours: guard", "three"),
         Row::new("three-fn", "ours: annotated function", || finish(ours::three(false))).sized(&ours::three(false)),
         Row::new("by-hand", "by hand: Semaphore, recloser, tokio timeout", move || {
             finish(by_hand(&with_recloser, &recloser))
         })
-        .sized(&by_hand(&sizer, &sized)),
+        .sized(&by_hand(&sizer, &of_size)),
         Row::new(
             "by-hand-failsafe",
             "by hand: Semaphore, failsafe, tokio timeout",

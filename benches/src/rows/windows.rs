@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use resilience_runtime::{Guard, Runtime};
 
+use super::turning;
 use crate::measure::{Group, Row};
 use crate::ours;
 use crate::peers;
 use crate::peers::towers::{self, Watch};
-use crate::work::{NowAndThen, answer, finish};
+use crate::work::{answer, finish};
 
 pub(super) fn group(runtime: &Runtime) -> Group {
     let ours = [
@@ -30,9 +31,9 @@ pub(super) fn group(runtime: &Runtime) -> Group {
         ("recloser-100000", 100_000),
     ] {
         let recloser = peers::recloser(window);
-        let mut turn = NowAndThen::default();
-        rows.push(Row::new(id, format!("recloser: {window} calls"), move || {
-            finish(recloser.call(answer(turn.fails()))).is_ok()
+        let name = format!("recloser: {window} calls");
+        rows.push(turning(id, name, move |fail| {
+            finish(recloser.call(answer(fail))).is_ok()
         }));
     }
     rows.push(held("tower-time-1000", 1_000));
@@ -46,8 +47,7 @@ pub(super) fn group(runtime: &Runtime) -> Group {
 }
 
 fn own(id: &'static str, name: &str, guard: Guard) -> Row {
-    let mut turn = NowAndThen::default();
-    Row::new(id, name, move || finish(guard.call_once(answer(turn.fails()))).is_ok())
+    turning(id, name, move |fail| finish(guard.call_once(answer(fail))).is_ok())
 }
 
 /// tower-resilience keeps every record of its time: a breaker of its own per sample holds so many, and a few more.

@@ -85,6 +85,7 @@ impl<O, B> Core<O, B> {
 impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
     /// THE order of the layers, from outside in: mode and deadline, bulkhead, retry (its pause), hold,
     /// breaker, chaos, timeout, body. The fallback is outside: it takes what this gives.
+    #[inline(never)]
     pub(super) fn poll(self: Pin<&mut Self>, call: &mut Calling<'_>, cx: &mut Context<'_>) -> Poll<Turn<O::Return>> {
         let mut this = self.project();
         loop {
@@ -161,7 +162,7 @@ impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
 impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
     /// The first poll of a call, the short way: see [`short`](super::short). `None` leaves the call where the long way
     /// takes it up, with `call` made unless nothing has happened yet.
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll_short<'e>(
         self: Pin<&mut Self>,
         start: Start<'e>,
@@ -224,6 +225,7 @@ fn run<O: Ops, B: Future<Output = O::Return>>(
 }
 
 /// Settles an attempt that ended, and waits for one that did not.
+#[inline(never)]
 fn conclude<O: Ops, B: Future<Output = O::Return>>(
     mut this: CoreProject<'_, O, B>,
     call: &mut Calling<'_>,

@@ -65,7 +65,8 @@ impl Calling<'_> {
         }
         let waits = numbers.max_waiting > 0 && !numbers.max_wait.is_zero();
         if !self.enforces() {
-            if !waits {
+            // Who would have had to wait is not known to be rejected.
+            if !waits || bulkhead.waiting() >= numbers.max_waiting {
                 self.observe(Reason::BulkheadFull, Some(nanos(numbers.retry_after)));
             }
             return Entered::Go;
@@ -138,7 +139,13 @@ impl Calling<'_> {
         if self.layer(LAYER_BREAKER)
             && let Some(breaker) = self.entry.breaker(self.traits)
         {
-            let (answer, made) = breaker.admit(clock::now, pinned.timeout);
+            // A probe is over at the deadline too, and those who are told to come back rely on it.
+            let time = if self.deadline != NEVER && self.enforces() {
+                pinned.timeout.min(self.deadline.saturating_sub(clock::now()))
+            } else {
+                pinned.timeout
+            };
+            let (answer, made) = breaker.admit(clock::now, time);
             self.report(made);
             match answer {
                 Ok(given) => permit = Some(given),

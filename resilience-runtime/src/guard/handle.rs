@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -98,7 +99,7 @@ impl Guard {
     {
         CallOnce {
             guard: self,
-            call: None,
+            call: ManuallyDrop::new(None),
             core: Core::fresh(ByError(PhantomData), body),
         }
     }
@@ -110,7 +111,8 @@ pin_project_lite::pin_project! {
     pub struct CallOnce<'g, Fut, T, E> {
         guard: &'g Guard,
         // The call begins when it is first polled.
-        call: Option<Calling<'g>>,
+        // Its drop glue would be paid for by the calls that never make one.
+        call: ManuallyDrop<Option<Calling<'g>>>,
         #[pin]
         core: Core<ByError<T, E>, Fut>,
     }
@@ -119,8 +121,9 @@ pin_project_lite::pin_project! {
         #[inline]
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            if let Some(call) = this.call {
+            if let Some(call) = &mut **this.call {
                 this.core.give_back(call);
+                **this.call = None;
             }
         }
     }
@@ -159,7 +162,7 @@ impl<Fut, T, E> fmt::Debug for CallOnce<'_, Fut, T, E> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn finish<T, E>(call: Option<&mut Calling<'_>>, end: End<Result<T, E>>) -> Result<T, Failure<E>> {
     if let End::Value(answer) = end {
         return answer.map_err(Failure::Error);

@@ -5,8 +5,6 @@
 //! way (bulkhead, hold, breaker, body), and gives way to it at the first thing that is not so. What it holds meanwhile
 //! is given back by `Drop`, on a panic too.
 
-use std::time::Duration;
-
 use super::settle::{Finish, of_call};
 use super::{Calling, EntryRef, Running, Start, clock_for_counts};
 use crate::clock::{self, NEVER};
@@ -57,7 +55,7 @@ pub(super) enum Enter {
 
 impl<'s, 'e> Short<'s, 'e> {
     /// `None` for a call that lives in a scope: its entry has to be kept.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(start: &'s Start<'e>) -> Option<Self> {
         let EntryRef::Borrowed(entry) = start.entry else {
             return None;
@@ -74,7 +72,7 @@ impl<'s, 'e> Short<'s, 'e> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter(&mut self) -> Enter {
         let traits = self.traits;
         let layers = traits.of_layers(self.start.layers);
@@ -109,7 +107,7 @@ impl<'s, 'e> Short<'s, 'e> {
     }
 
     /// Polls the body; a panic in it settles on its way up.
-    #[inline]
+    #[inline(always)]
     pub(super) fn polling<T>(&mut self, poll: impl FnOnce() -> T) -> T {
         self.at = At::Polling;
         let polled = poll();
@@ -118,7 +116,7 @@ impl<'s, 'e> Short<'s, 'e> {
     }
 
     /// A good answer: nothing to repeat, nothing to hold, and in a clean window nothing to record.
-    #[inline]
+    #[inline(always)]
     pub(super) fn settle_good(mut self, outcome: Outcome) {
         self.at = At::Ended;
         if self.period != NEVER
@@ -144,9 +142,8 @@ impl<'s, 'e> Short<'s, 'e> {
         }
         self.at = At::Ended;
         self.release();
-        let peeked = self.entry.peek();
-        let rejection = Rejection::new(peeked.identity, Reason::Open, Some(Duration::from_nanos(retry_after)));
-        event::rejected(&peeked, "guard", &rejection, false);
+        let rejection = Rejection::told(self.entry.identity(), Reason::Open, Some(retry_after));
+        event::rejected("guard", &rejection, false);
         self.entry
             .tally()
             .end(CallOutcome::Rejected, Served::Error, clock_for_counts());
@@ -166,7 +163,7 @@ impl<'s, 'e> Short<'s, 'e> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn release(&mut self) {
         if let Some(slot) = self.slot.take()
             && let Some(bulkhead) = self.entry.bulkhead(self.traits)

@@ -3,14 +3,18 @@
 pub(crate) mod state;
 mod window;
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+#[cfg(all(test, resilience_loom))]
+mod loom;
+
+use std::sync::PoisonError;
 
 use resilience_policy::Breaker as Numbers;
 
 pub(crate) use state::{Kind, Mark, Reading, Refusal, Transition, Transitions, rate};
 use state::{Machine, Permit as Inner};
 
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 use crate::words::{Cause, State};
 
 // The gate, from its lowest bit on: state, two marks, period.

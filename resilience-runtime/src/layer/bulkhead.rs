@@ -2,12 +2,17 @@
 
 mod queue;
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+#[cfg(all(test, resilience_loom))]
+mod loom;
+
+use std::sync::PoisonError;
 use std::task::{Poll, Waker};
 
 use queue::Queue;
 pub(crate) use queue::Ticket;
+
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 
 /// A key's 128-bit hash; the key itself is never kept.
 pub(crate) type Key = Option<u128>;

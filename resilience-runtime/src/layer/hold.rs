@@ -1,6 +1,6 @@
 //! The hold: a throttling answer of a dependency that binds everybody until a moment.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
@@ -49,5 +49,26 @@ mod tests {
         assert_eq!(hold.left(|| 99), Some(1));
         assert_eq!(hold.left(|| 100), None);
         assert_eq!(hold.left(|| unreachable!("it is over")), None);
+    }
+}
+
+#[cfg(all(test, resilience_loom))]
+mod loom {
+    use ::loom::sync::Arc;
+    use ::loom::thread;
+
+    use super::*;
+
+    #[test]
+    fn who_clears_a_hold_that_is_over_never_clears_the_next() {
+        ::loom::model(|| {
+            let hold = Arc::new(Hold::default());
+            hold.set(50);
+            let beside = Arc::clone(&hold);
+            let reader = thread::spawn(move || beside.left(|| 60));
+            hold.set(100);
+            assert!(matches!(reader.join().unwrap(), None | Some(40)));
+            assert_eq!(hold.left(|| 60), Some(40));
+        });
     }
 }

@@ -3,6 +3,12 @@
 
 use crate::event::{Event, TARGET};
 
+/// Whether anybody may listen to events of the level `debug`.
+#[inline]
+pub(crate) fn hears_debug() -> bool {
+    ::tracing::Level::DEBUG <= ::tracing::level_filters::LevelFilter::current()
+}
+
 pub(crate) fn event(event: &Event<'_>) {
     let name = event.name();
     match event {

@@ -81,6 +81,8 @@ pub(crate) struct Machine {
     since: u64,
     late: u64,
     probe_number: u64,
+    /// The list of the probes of half-open times, kept empty between them: only the first one allocates.
+    probes: Vec<(u64, u64)>,
     /// Uniform in [0, 1); drawn once per opening.
     draw: fn() -> f64,
 }
@@ -131,6 +133,7 @@ impl Machine {
             since: now,
             late: 0,
             probe_number: 0,
+            probes: Vec::new(),
             draw,
         }
     }
@@ -187,7 +190,10 @@ impl Machine {
             Phase::Open { until, .. } => {
                 let until = *until;
                 (now >= until).then(|| {
-                    let next = Phase::HalfOpen(HalfOpen::default());
+                    let next = Phase::HalfOpen(HalfOpen {
+                        running: std::mem::take(&mut self.probes),
+                        ..HalfOpen::default()
+                    });
                     self.change(next, Cause::CooldownOver, until, None, now)
                 })
             }
@@ -362,7 +368,10 @@ impl Machine {
 
     fn change(&mut self, next: Phase, cause: Cause, at: u64, cooldown: Option<u64>, now: u64) -> Transition {
         let from = self.state();
-        self.phase = next;
+        if let Phase::HalfOpen(mut half) = std::mem::replace(&mut self.phase, next) {
+            half.running.clear();
+            self.probes = half.running;
+        }
         self.period += 1;
         self.cause = Some(cause);
         self.since = at;

@@ -1,0 +1,1 @@
+//! Differences that were found, shrunk.

@@ -1,0 +1,43 @@
+//! The whole call against a second, plain telling of it: random policies, arrivals, results, drops, reloads, modes and
+//! time, and after every step the same ends, starts, states, counts, slots, waiters, budgets and transitions.
+//!
+//! `plain` was written from the contract and knows nothing of the runtime; `real` drives the runtime. A difference is
+//! shrunk by proptest; what was one once stands by name in `found`.
+
+mod far;
+mod found;
+mod numbers;
+mod plain;
+mod real;
+mod steps;
+
+use proptest::prelude::*;
+
+use numbers::{Numbers, Source};
+use steps::Step;
+
+/// Each kind of policy on its own finds more than all of them mixed: what rejects a call hides what comes after it.
+fn compare(first: &Numbers, steps: &[Step]) {
+    let alone = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    alone.block_on(tokio::task::unconstrained(steps::run(first, steps)));
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), 48)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_whole_call_does_as_the_plain_telling_says(
+        bytes in bytes(),
+        steps in prop::collection::vec(steps::any_step(), 1..60),
+    ) {
+        compare(&Numbers::draw(&mut Source::new(&bytes)), &steps);
+    }
+}
