@@ -2,68 +2,15 @@
 //!
 //! Every step waits for the event that says it is done, never for a time.
 
-use std::fmt::{self, Write as _};
 use std::fs;
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
 use resilience_runtime::{Failure, Reason, Runtime};
-use tracing::field::{Field, Visit};
-use tracing_subscriber::layer::{Context, SubscriberExt as _};
-use tracing_subscriber::{Layer, Registry};
 
-/// What the operator is promised, with room for a busy machine.
-const IN_FORCE: Duration = Duration::from_secs(2);
-const BUSY: Duration = Duration::from_secs(8);
-
-/// Sends each event of ours as one line.
-struct Lines(Sender<String>);
-
-struct Line(String);
-
-impl Visit for Line {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        let _ = write!(self.0, " {}={value}", field.name());
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let _ = write!(self.0, " {}={value:?}", field.name());
-    }
-}
-
-impl Layer<Registry> for Lines {
-    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, Registry>) {
-        if event.metadata().target() == "resilience" {
-            let mut line = Line(String::new());
-            event.record(&mut line);
-            let _ = self.0.send(line.0);
-        }
-    }
-}
-
-struct Events(Receiver<String>);
-
-impl Events {
-    /// The next event of this name; those before it are passed over.
-    fn next(&self, name: &str) -> String {
-        let wanted = format!(" event={name}");
-        let begun = Instant::now();
-        loop {
-            let left = (IN_FORCE + BUSY).saturating_sub(begun.elapsed());
-            let line = self.0.recv_timeout(left).unwrap_or_else(|_| panic!("no `{name}` came"));
-            if line.contains(&wanted) {
-                return line;
-            }
-        }
-    }
-
-    /// How many events of this name have come and were not looked at.
-    fn count(&self, name: &str) -> usize {
-        let wanted = format!(" event={name}");
-        self.0.try_iter().filter(|line| line.contains(&wanted)).count()
-    }
-}
+#[path = "kit/events.rs"]
+mod events;
+use events::{Events, WITHIN, save};
 
 fn policy(timeout: &str) -> String {
     format!(
@@ -71,18 +18,9 @@ fn policy(timeout: &str) -> String {
     )
 }
 
-/// As editors and deployments save: whole, and at once.
-fn save(file: &Path, text: &str) {
-    let beside = file.with_extension("new");
-    fs::write(&beside, text).unwrap();
-    fs::rename(&beside, file).unwrap();
-}
-
 #[test]
 fn an_edit_takes_effect_and_a_bad_one_leaves_everything_as_it_is() {
-    let (send, receive) = mpsc::channel();
-    tracing::subscriber::set_global_default(Registry::default().with(Lines(send))).unwrap();
-    let events = Events(receive);
+    let events = Events::listen();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("resilience.toml");
     let hand = folder.path().join("resilience.overrides.toml");
@@ -91,7 +29,6 @@ fn an_edit_takes_effect_and_a_bad_one_leaves_everything_as_it_is() {
     let resilience = resilience_runtime::init_from(&file).unwrap();
     let runtime = resilience.runtime().clone();
     let first = runtime.snapshot().policy.hash;
-    assert!(resilience.is_watching());
     let second = resilience_runtime::init_from(&file).unwrap_err().to_string();
     assert!(second.contains("has a resilience runtime already"), "{second}");
 
@@ -183,7 +120,7 @@ fn the_hand(runtime: &Runtime, events: &Events, file: &Path) {
     // An empty one takes the hand off.
     save(file, "# nothing\n");
     let begun = Instant::now();
-    while call().is_err() && begun.elapsed() < IN_FORCE + BUSY {
+    while call().is_err() && begun.elapsed() < WITHIN {
         std::thread::yield_now();
     }
     assert_eq!(call().ok(), Some(1));

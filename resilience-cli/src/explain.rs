@@ -92,7 +92,7 @@ impl Hand {
 
 /// One effective value as both outputs show it.
 struct Row {
-    key: String,
+    key: &'static str,
     value: serde_json::Value,
     text: String,
     file: Option<String>,
@@ -104,11 +104,10 @@ struct Row {
 fn rows(dependency: &Dependency, hand: &Hand) -> Vec<Row> {
     let over = hand.over(dependency);
     dependency
-        .values
-        .iter()
+        .values()
         .map(|effective| match over.filter(|_| effective.key == "mode") {
             Some(entry) => Row {
-                key: effective.key.clone(),
+                key: effective.key,
                 value: json!(entry.mode.as_str()),
                 text: entry.mode.to_string(),
                 file: Some(hand.file.clone()),
@@ -116,7 +115,7 @@ fn rows(dependency: &Dependency, hand: &Hand) -> Vec<Row> {
                 from: "override".into(),
                 from_in_full: format!("override by {} until {}", entry.by, overrides::utc(entry.until)),
             },
-            None => row(dependency, effective),
+            None => row(dependency, &effective),
         })
         .collect()
 }
@@ -132,10 +131,10 @@ fn row(dependency: &Dependency, effective: &Effective) -> Row {
         _ => ("own".into(), "own".into()),
     };
     Row {
-        key: effective.key.clone(),
+        key: effective.key,
         value: json::value(&effective.value),
         text: effective.value.to_string(),
-        file: effective.file.clone(),
+        file: effective.file.as_deref().map(Into::into),
         line: effective.line,
         from,
         from_in_full: in_full,
@@ -152,7 +151,7 @@ fn print_json(policy: &Policy, chosen: Option<&Dependency>, hand: &Hand, out: &m
             .into_iter()
             .map(|row| {
                 (
-                    row.key,
+                    row.key.to_owned(),
                     json!({ "value": row.value, "file": row.file, "line": row.line, "from": row.from }),
                 )
             })
@@ -180,7 +179,7 @@ fn print_text(policy: &Policy, dependency: &Dependency, hand: &Hand, out: &mut d
             (Some(variable), None) => variable.clone(),
             _ => String::new(),
         };
-        table.add_row([row.key, row.text, row.from_in_full, place]);
+        table.add_row([row.key.to_owned(), row.text, row.from_in_full, place]);
     }
     writeln!(out, "{}\n", table.trim_fmt())?;
     writeln!(out, "the layers, from outside in:\n\n{}", picture::layers(dependency))?;

@@ -236,6 +236,25 @@ fn explain_draws_the_layers_and_the_worst_case() {
 }
 
 #[test]
+fn explain_promises_no_answer_where_a_fallback_may_only_refuse() {
+    let desk = Desk::new();
+    let closed = desk.file("closed.toml", GOOD);
+    let open = desk.file("open.toml", &GOOD.replace("\"closed\"", "\"open\""));
+    for dependency in [&["explain", "@", "payrail"][..], &["explain", "@"]] {
+        let (_, refusing, _) = run(dependency, &[&closed]);
+        assert!(
+            refusing.contains("refuses") && !refusing.contains("may take"),
+            "{refusing}"
+        );
+        let (_, answering, _) = run(dependency, &[&open]);
+        assert!(
+            answering.contains(" slots, 1s") && !answering.contains("refuses"),
+            "{answering}"
+        );
+    }
+}
+
+#[test]
 fn explain_without_a_dependency_is_the_table_for_sign_off() {
     let desk = Desk::new();
     let file = desk.file("resilience.toml", GOOD);

@@ -1,6 +1,7 @@
 //! What was gathered, held against the policy: is it allowed? A [`Guarded`] cannot be wrong.
 
 use proc_macro2::TokenStream;
+use resilience_policy::reference::Id;
 use resilience_policy::{Dependency, Fail};
 use syn::LitStr;
 
@@ -265,11 +266,11 @@ fn header(dependency: &Dependency) -> String {
 
 /// `file:line` of the decision.
 fn decided(dependency: &Dependency, source: &Source) -> String {
-    let fail = dependency.values.iter().find(|value| value.key == "fail");
+    let fail = dependency.effective(Id::Fail);
+    let line = fail.as_ref().and_then(|value| value.line).unwrap_or(dependency.line);
     let file = fail
-        .and_then(|value| value.file.clone())
-        .unwrap_or_else(|| source.file());
-    let line = fail.and_then(|value| value.line).unwrap_or(dependency.line);
+        .and_then(|value| value.file)
+        .map_or_else(|| source.file(), |file| file.as_ref().into());
     format!("{file}:{line}")
 }
 

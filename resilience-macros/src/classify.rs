@@ -70,18 +70,23 @@ fn implementation(input: &DeriveInput, faults: &mut Faults) -> Option<TokenStrea
             }
             variants(this, data, &mut derived)
         }
-        Data::Struct(data) => match own.class {
-            Some((at, class)) => arm(&this.to_token_stream(), &data.fields, &class, at, &mut derived),
-            None if derived.faults.is_empty() => {
-                let message = format!(
-                    "`{this}` has no class: write `#[classify(…)]` above it, with one of {}",
-                    class::CLASSES
-                );
-                derived.faults.at(this.span(), message);
+        Data::Struct(data) => {
+            if not_on_fields(&data.fields, "struct", derived.faults) {
                 return None;
             }
-            None => return None,
-        },
+            match own.class {
+                Some((at, class)) => arm(&this.to_token_stream(), &data.fields, &class, at, &mut derived),
+                None if derived.faults.is_empty() => {
+                    let message = format!(
+                        "`{this}` has no class: write `#[classify(…)]` above it, with one of {}",
+                        class::CLASSES
+                    );
+                    derived.faults.at(this.span(), message);
+                    return None;
+                }
+                None => return None,
+            }
+        }
         Data::Union(data) => {
             derived.faults.at(
                 data.union_token.span,
@@ -114,6 +119,7 @@ fn variants(this: &Ident, data: &DataEnum, derived: &mut Derived<'_>) -> TokenSt
     let mut arms = TokenStream::new();
     let mut unclassed = Vec::new();
     for variant in &data.variants {
+        not_on_fields(&variant.fields, "variant", derived.faults);
         let mut faults = Faults::default();
         let own = class::read(&variant.attrs, &mut faults);
         if let Some((at, class)) = own.class {
@@ -129,6 +135,19 @@ fn variants(this: &Ident, data: &DataEnum, derived: &mut Derived<'_>) -> TokenSt
         derived.faults.at(first.span(), missing(this, &unclassed));
     }
     arms
+}
+
+/// Passed over in silence, `#[classify(retry_after)]` on a field would lose the time that it means to give.
+fn not_on_fields(fields: &Fields, owner: &str, faults: &mut Faults) -> bool {
+    let mut found = false;
+    for attribute in fields.iter().flat_map(|field| ours(&field.attrs)) {
+        found = true;
+        faults.over(
+            attribute,
+            format!("`classify` goes on the {owner}, not on a field; `throttled(retry_after = FIELD)` there names one"),
+        );
+    }
+    found
 }
 
 fn missing(this: &Ident, variants: &[&Ident]) -> String {

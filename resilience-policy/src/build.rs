@@ -1,11 +1,13 @@
 //! From a chain of levels to the effective numbers, each with its place and origin.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::chain::Chain;
 use crate::level::Where;
 use crate::locate::Text;
-use crate::policy::{Breaker, Bulkhead, Chaos, Dependency, Effective, Fallback, Origin, Retry, Traffic, Value, Window};
+use crate::policy::{Breaker, Bulkhead, Chaos, Dependency, Fallback, Retry, Traffic, Value, Window};
+use crate::provenance::Provenance;
 use crate::reference::{Id, Table};
 use crate::value::as_window;
 use crate::words::{Fail, FailureKind, FailureKinds, Jitter, Mode, Throttle};
@@ -16,24 +18,22 @@ const COOLDOWN_MAX: Duration = Duration::from_secs(300);
 /// The effective values, by key.
 struct Values<'t, 'a> {
     text: &'t Text<'a>,
-    file: &'t str,
     found: Vec<Option<Value>>,
-    listed: Vec<Effective>,
+    provenance: Provenance,
 }
 
 /// The numbers of a dependency, or of an operation of `parent`.
 pub(crate) fn dependency(
     text: &Text<'_>,
-    file: &str,
+    file: &Arc<str>,
     chain: &Chain<'_>,
     name: &str,
     parent: Option<&str>,
 ) -> Dependency {
     let mut values = Values {
         text,
-        file,
         found: vec![None; Id::ALL.len()],
-        listed: Vec::with_capacity(48),
+        provenance: Provenance::new(Arc::clone(file)),
     };
     let mut doubtful = Vec::new();
     for id in Id::ALL.iter().copied() {
@@ -47,6 +47,7 @@ pub(crate) fn dependency(
         }
         values.take(chain, id);
     }
+    values.provenance.shrink();
     let is_own = |table: Table| parent.is_none() || chain.own_header(table).is_some();
     let own_slots = parent.is_none() || chain.own().entry(Id::MaxConcurrent).is_some();
     Dependency {
@@ -74,10 +75,7 @@ pub(crate) fn dependency(
         traffic: values.traffic(),
         chaos: values.chaos(),
         line: text.line_number(chain.own().header.start),
-        values: {
-            values.listed.shrink_to_fit();
-            values.listed
-        },
+        provenance: values.provenance,
         doubtful,
     }
 }
@@ -91,33 +89,20 @@ fn kinds(words: &[String]) -> FailureKinds {
 
 impl Values<'_, '_> {
     fn take(&mut self, chain: &Chain<'_>, id: Id) {
-        let found = chain.find(id);
-        let (value, file, line, from) = match found.and_then(|found| Some((found, found.value()?))) {
-            Some((found, value)) => match &found.entry.place {
-                Where::File { key, .. } => {
-                    let line = self.text.line_number(key.start);
-                    (
-                        value.clone(),
-                        Some(self.file.to_owned()),
-                        Some(line),
-                        chain.origin(found.depth).clone(),
-                    )
+        let found = chain.find(id).and_then(|found| Some((found, found.value()?)));
+        self.found[id as usize] = match found {
+            Some((found, value)) => {
+                match &found.entry.place {
+                    Where::File { key } => {
+                        let line = self.text.line_number(key.start);
+                        self.provenance.note_line(id, line, chain.origin(found.depth));
+                    }
+                    Where::Variable(name) => self.provenance.note_variable(id, name),
                 }
-                Where::Variable(name) => (value.clone(), Some(name.clone()), None, Origin::Environment),
-            },
-            None => match self.built_in(id) {
-                Some(value) => (value, None, None, Origin::BuiltIn),
-                None => return,
-            },
+                Some(value.clone())
+            }
+            None => self.built_in(id),
         };
-        self.found[id as usize] = Some(value.clone());
-        self.listed.push(Effective {
-            key: id.key().path.into(),
-            value,
-            file,
-            line,
-            from,
-        });
     }
 
     /// The built-in values that depend on others, which stand before them in the reference.

@@ -2,7 +2,8 @@
 //! reaches among them.
 
 use crate::level::{Entry, Level, Presence, layer_index};
-use crate::policy::{Origin, Value};
+use crate::policy::Value;
+use crate::provenance::Origin;
 use crate::reference::{Id, Table};
 
 /// The levels, nearest first: own, for an operation its dependency's, template, defaults.

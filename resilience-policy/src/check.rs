@@ -14,7 +14,8 @@ use crate::fault::{Fault, FaultName};
 use crate::hash;
 use crate::level::{Level, Written};
 use crate::locate::Text;
-use crate::policy::{Dependency, Inner, Origin, Policy, Resource, RuntimeSettings, Value};
+use crate::policy::{Dependency, Inner, Policy, Resource, RuntimeSettings, Value};
+use crate::provenance::Origin;
 use crate::reference::Id;
 use crate::rules::Rules;
 use crate::syntax::{self, Syntax};
@@ -119,30 +120,29 @@ impl Reading<'_, '_> {
         written: &Written,
         rules: &mut Rules<'_, '_>,
         partial: bool,
-    ) -> BTreeMap<String, Dependency> {
+    ) -> BTreeMap<String, Arc<Dependency>> {
+        let file: Arc<str> = self.file.into();
         let mut dependencies = BTreeMap::new();
         for (name, (own, operations)) in &written.dependencies {
             let (template, doubtful) = template_of(own, written);
             let doubtful = doubtful || partial;
             let chain = Chain::new(levels(vec![(own, Origin::Own)], template, written), doubtful);
             let missing = rules.check(&chain, name, None);
-            dependencies.insert(
-                name.clone(),
-                build::dependency(self.text, self.file, &chain, name, None),
-            );
+            let built = build::dependency(self.text, &file, &chain, name, None);
+            dependencies.insert(name.clone(), Arc::new(built));
             for (operation, level) in operations {
                 let name_of = format!("{name}.{operation}");
                 let near = vec![(level, Origin::Own), (own, Origin::Dependency)];
                 let chain = Chain::new(levels(near, template, written), doubtful);
                 rules.check(&chain, &name_of, Some(&missing));
-                let built = build::dependency(self.text, self.file, &chain, &name_of, Some(name));
-                dependencies.insert(name_of, built);
+                let built = build::dependency(self.text, &file, &chain, &name_of, Some(name));
+                dependencies.insert(name_of, Arc::new(built));
             }
         }
         dependencies
     }
 
-    fn inner(&self, written: &Written, dependencies: BTreeMap<String, Dependency>) -> Inner {
+    fn inner(&self, written: &Written, dependencies: BTreeMap<String, Arc<Dependency>>) -> Inner {
         let value = |id: Id| written.runtime.entry(id).and_then(|entry| entry.value.as_ref());
         let text = |id: Id| match value(id) {
             Some(Value::String(text)) => Some(text.clone()),

@@ -1,6 +1,6 @@
 //! What a newer policy changes, value by value, and what each change does to running state.
 
-use crate::policy::{Dependency, Effective, Policy, Value};
+use crate::policy::{Dependency, Policy, Value};
 use crate::reference::{Id, Reload};
 
 /// One effective value that differs between two policies.
@@ -78,6 +78,8 @@ pub(crate) fn between(old: &Policy, new: &Policy) -> Vec<Change> {
     let names: std::collections::BTreeSet<_> = old_all.keys().chain(new_all.keys()).collect();
     for name in names {
         match (old_all.get(name), new_all.get(name)) {
+            // Most of a large file is as it was, and comparing numbers is much cheaper than values one by one.
+            (Some(old), Some(new)) if old == new => {}
             (Some(old), Some(new)) => values(old, new, &mut changes),
             (None, Some(new)) => changes.push(Change::of(
                 path(new),
@@ -123,20 +125,15 @@ fn runtime(old: &Policy, new: &Policy) -> Vec<Change> {
 }
 
 fn values(old: &Dependency, new: &Dependency, changes: &mut Vec<Change>) {
-    for id in Id::ALL {
-        let key = id.key();
-        let at = |dependency: &'_ Dependency| -> Option<Effective> {
-            dependency.values.iter().find(|value| value.key == key.path).cloned()
-        };
-        let (was, is) = (at(old), at(new));
-        let (was, value) = (was.map(|was| was.value), is.as_ref().map(|is| is.value.clone()));
-        if was != value {
-            let line = is.and_then(|is| is.line);
+    for id in Id::ALL.iter().copied() {
+        let (was, is) = (old.value(id), new.value(id));
+        if was != is {
+            let key = id.key();
             changes.push(Change::of(
                 format!("{}.{}", path(new), key.path),
                 was,
-                value,
-                line,
+                is,
+                new.provenance.line(id),
                 key.reload.effect(),
             ));
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
 use crate::policy::{Dependency, Resource, RuntimeSettings};
 
@@ -21,7 +22,7 @@ impl Write for Fnv {
 /// change nothing.
 pub(crate) fn of(
     runtime: &RuntimeSettings,
-    dependencies: &BTreeMap<String, Dependency>,
+    dependencies: &BTreeMap<String, Arc<Dependency>>,
     resources: &BTreeMap<String, Resource>,
 ) -> String {
     let mut hash = Fnv(0xCBF2_9CE4_8422_2325);
@@ -35,7 +36,7 @@ pub(crate) fn of(
             dependency.fallback_shared,
         ];
         let _ = writeln!(hash, "[{name}] {shared:?}");
-        for value in &dependency.values {
+        for value in dependency.values() {
             let _ = writeln!(hash, "{}={:?}", value.key, value.value);
         }
     }

@@ -31,6 +31,7 @@ mod build;
 mod chain;
 mod check;
 mod diff;
+mod effective;
 mod environment;
 mod error;
 mod fault;
@@ -43,6 +44,7 @@ pub mod lookup;
 mod name;
 pub mod overrides;
 mod policy;
+mod provenance;
 pub mod reference;
 mod rules;
 mod syntax;
@@ -62,8 +64,8 @@ pub use figures::{Figures, pauses};
 pub use lint::lint;
 pub use name::nearest;
 pub use policy::{
-    Breaker, Bulkhead, Chaos, Dependency, Effective, Fallback, Origin, Policy, Resource, Retry, RuntimeSettings,
-    Traffic, Value, Window,
+    Breaker, Bulkhead, Chaos, Dependency, Fallback, Policy, Resource, Retry, RuntimeSettings, Traffic, Value, Window,
 };
+pub use provenance::{Effective, Origin};
 pub use units::{format_duration, parse_duration};
 pub use words::{Fail, FailureKind, FailureKinds, Jitter, Mode, Throttle};

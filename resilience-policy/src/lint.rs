@@ -10,7 +10,8 @@ use crate::diff::path;
 use crate::fault::Fault;
 use crate::figures::Figures;
 use crate::locate::Text;
-use crate::policy::{Breaker, Bulkhead, Dependency, Origin, Policy};
+use crate::policy::{Breaker, Bulkhead, Dependency, Policy};
+use crate::provenance::Origin;
 use crate::reference::Id;
 
 /// What one lint has to say.
@@ -69,7 +70,7 @@ pub fn lint(policy: &Policy, text: &str) -> Vec<Fault> {
                     finding.message,
                 );
                 fault.numbers = finding.numbers;
-                faults.push(placed(fault, &text, dependency, key.path));
+                faults.push(placed(fault, &text, dependency, finding.at));
             }
         }
     }
@@ -82,20 +83,20 @@ pub fn lint(policy: &Policy, text: &str) -> Vec<Fault> {
 /// Whether anything a lint rests on stands in the operation itself: what it only takes over is told of its dependency.
 fn is_own(dependency: &Dependency, rests_on: &[Id]) -> bool {
     let own = |id: &Id| {
-        let mut values = dependency.values.iter().filter(|value| value.key == id.key().path);
-        values.any(|value| matches!(value.from, Origin::Own | Origin::Environment))
+        let value = dependency.effective(*id);
+        value.is_some_and(|value| matches!(value.from, Origin::Own | Origin::Environment))
     };
     dependency.parent.is_none() || rests_on.iter().any(own)
 }
 
 /// At the line that gives the value; where it is built in, at the dependency's header.
-fn placed(mut fault: Fault, text: &Text<'_>, dependency: &Dependency, key: &str) -> Fault {
-    let value = dependency.values.iter().find(|value| value.key == key);
-    if let Some(value) = value {
+fn placed(mut fault: Fault, text: &Text<'_>, dependency: &Dependency, id: Id) -> Fault {
+    let value = dependency.effective(id);
+    if let Some(value) = &value {
         fault.value = Some(value.value.to_string());
         if value.from == Origin::Environment {
             if let Some(variable) = &value.file {
-                fault.file.clone_from(variable);
+                fault.file = variable.as_ref().into();
             }
             return fault;
         }

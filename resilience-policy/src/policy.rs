@@ -9,6 +9,7 @@ use crate::check;
 use crate::diff::{self, Change};
 use crate::error::PolicyError;
 use crate::name::nearest;
+use crate::provenance::Provenance;
 use crate::reference::Id;
 use crate::unite;
 use crate::words::{Fail, FailureKinds, Jitter, Mode, Throttle};
@@ -24,7 +25,8 @@ pub(crate) struct Inner {
     pub(crate) file: PathBuf,
     pub(crate) hash: String,
     pub(crate) runtime: RuntimeSettings,
-    pub(crate) dependencies: BTreeMap<String, Dependency>,
+    /// Shared with the runtimes that have them in force, and with policies united from this one.
+    pub(crate) dependencies: BTreeMap<String, Arc<Dependency>>,
     pub(crate) resources: BTreeMap<String, Resource>,
 }
 
@@ -110,12 +112,17 @@ impl Policy {
 
     /// Every dependency and operation, by name (`payrail`, `payrail.refund`), sorted.
     pub fn dependencies(&self) -> impl Iterator<Item = &Dependency> {
+        self.shared().map(Arc::as_ref)
+    }
+
+    /// The same, each to be kept without a copy.
+    pub fn shared(&self) -> impl Iterator<Item = &Arc<Dependency>> {
         self.inner.dependencies.values()
     }
 
     /// A dependency, or an operation as `payrail.refund`.
     pub fn dependency(&self, name: &str) -> Option<&Dependency> {
-        self.inner.dependencies.get(name)
+        self.inner.dependencies.get(name).map(Arc::as_ref)
     }
 
     /// The `[resource.…]` tables, by name.
@@ -203,27 +210,10 @@ pub struct Dependency {
     pub chaos: Option<Chaos>,
     /// The line of the dependency's (or operation's) header.
     pub line: u32,
-    /// Every effective value with its place and origin, by key path below the dependency
-    /// (`timeout`, `breaker.failure_rate`), in the order of the reference.
-    pub values: Vec<Effective>,
+    /// Where its values came from.
+    pub(crate) provenance: Provenance,
     /// Keys whose written values are at fault and stand at what is built in; empty in a checked policy.
     pub(crate) doubtful: Vec<Id>,
-}
-
-/// One effective value.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Effective {
-    /// The key's path below the dependency: `breaker.failure_rate`.
-    pub key: String,
-    /// The value, in the file's own notation.
-    pub value: Value,
-    /// The file that gave it; for an environment variable its name; for a built-in value nothing.
-    pub file: Option<String>,
-    /// The line that gave it, from 1.
-    pub line: Option<u32>,
-    /// Where it came from.
-    pub from: Origin,
 }
 
 /// A value in a form that every output can print.
@@ -242,24 +232,6 @@ pub enum Value {
     Duration(Duration),
     /// A list.
     List(Vec<Value>),
-}
-
-/// Where an effective value came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Origin {
-    /// The dependency's or operation's own table.
-    Own,
-    /// An operation's value that stands in its dependency.
-    Dependency,
-    /// The template of this name.
-    Template(String),
-    /// The `[defaults]` table.
-    Defaults,
-    /// Built in.
-    BuiltIn,
-    /// An environment variable.
-    Environment,
 }
 
 /// The numbers of a breaker.

@@ -9,19 +9,20 @@ use crate::fault::{Fault, FaultName, Related};
 use crate::hash;
 use crate::locate::Place;
 use crate::policy::{Dependency, Inner, Policy, Resource};
+use crate::reference::Id;
 
 pub(crate) fn unite(parts: &[(&str, Policy)]) -> Result<Policy, PolicyError> {
     let Some((_, first)) = parts.first() else {
         return Policy::from_toml("version = 1\n");
     };
-    let mut dependencies: BTreeMap<String, (usize, Dependency)> = BTreeMap::new();
+    let mut dependencies: BTreeMap<String, (usize, Arc<Dependency>)> = BTreeMap::new();
     let mut resources: BTreeMap<String, (usize, Resource)> = BTreeMap::new();
     let mut faults = Vec::new();
     for (at, (_, policy)) in parts.iter().enumerate() {
         for (name, dependency) in &policy.inner.dependencies {
             match dependencies.get(name) {
                 Some((before, other)) => differences(parts, (*before, other), (at, dependency), &mut faults),
-                None => drop(dependencies.insert(name.clone(), (at, dependency.clone()))),
+                None => drop(dependencies.insert(name.clone(), (at, Arc::clone(dependency)))),
             }
         }
         for (name, resource) in &policy.inner.resources {
@@ -72,35 +73,18 @@ fn differences(
     (at, new): (usize, &Dependency),
     faults: &mut Vec<Fault>,
 ) {
-    let mut keys: Vec<&str> = old
-        .values
-        .iter()
-        .chain(&new.values)
-        .map(|value| value.key.as_str())
-        .collect();
-    keys.sort_unstable();
-    keys.dedup();
-    for key in keys {
-        let of = |dependency: &Dependency| dependency.values.iter().find(|value| value.key == key).cloned();
-        let (was, is) = (of(old), of(new));
-        let text = |value: &Option<crate::policy::Effective>| {
-            value
-                .as_ref()
-                .map_or_else(|| "none".into(), |value| value.value.to_string())
+    let mut keys = Id::ALL.to_vec();
+    keys.sort_unstable_by_key(|id| id.key().path);
+    for id in keys {
+        let text = |dependency: &Dependency| {
+            let value = dependency.value(id);
+            value.map_or_else(|| "none".into(), |value| value.to_string())
         };
-        let values = (text(&was), text(&is));
+        let values = (text(old), text(new));
         if values.0 != values.1 {
-            let line = |value: Option<crate::policy::Effective>, header: u32| {
-                value.and_then(|value| value.line).or(Some(header))
-            };
-            let key = format!("{}.{key}", path(new));
-            faults.push(fault(
-                parts,
-                &key,
-                (before, line(was, old.line)),
-                (at, line(is, new.line)),
-                &values,
-            ));
+            let line = |dependency: &Dependency| dependency.provenance.line(id).or(Some(dependency.line));
+            let key = format!("{}.{}", path(new), id.key().path);
+            faults.push(fault(parts, &key, (before, line(old)), (at, line(new)), &values));
         }
     }
 }

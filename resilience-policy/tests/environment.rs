@@ -52,11 +52,7 @@ fn cfg_24_one_variable_sets_one_key() {
     assert!(!refund.budget_shared);
     assert!(policy.runtime().chaos);
     assert_eq!(policy.runtime().instance.as_deref(), Some("api-7"));
-    let rate = eu
-        .values
-        .iter()
-        .find(|value| value.key == "breaker.failure_rate")
-        .unwrap();
+    let rate = eu.values().find(|value| value.key == "breaker.failure_rate").unwrap();
     assert_eq!((rate.from.clone(), rate.line), (Origin::Environment, None));
     assert_eq!(
         rate.file.as_deref(),

@@ -531,8 +531,7 @@ fn every_value_knows_where_it_came_from() {
         let value = policy
             .dependency(name)
             .unwrap()
-            .values
-            .iter()
+            .values()
             .find(|value| value.key == key)
             .unwrap();
         (value.value.to_string(), value.line, value.from.clone())
@@ -548,11 +547,76 @@ fn every_value_knows_where_it_came_from() {
     let keys: Vec<_> = policy
         .dependency("p")
         .unwrap()
-        .values
-        .iter()
-        .map(|value| value.key.as_str())
+        .values()
+        .map(|value| value.key)
         .collect();
     assert_eq!(&keys[..5], ["fail", "label", "mode", "timeout", "deadline"]);
+}
+
+#[test]
+fn every_key_that_is_written_is_a_value_and_reads_as_it_was_meant() {
+    let text = r#"
+version = 1
+[resource.pg]
+capacity = 20
+[dependency.p]
+about = "card payments"
+fail = "open"
+agreed = "risk team"
+label = "payments"
+uses = ["pg"]
+mode = "observe"
+timeout = "3s"
+deadline = "8s"
+throttle = "dependency"
+max_hold = "90s"
+failures = ["connect", "timeout"]
+breaker = { window = "40 calls", minimum_calls = 7, failure_rate = false, slow_after = "400ms", slow_rate = 0.6, bad_rate = 0.7, consecutive_failures = 5, in_flight = 100, cooldown = "31s", cooldown_max = "6m", cooldown_factor = 3, cooldown_jitter = 0.2, probes = 2, probe_successes = 4, ramp = [0.05, 0.25], sample_every = "10s" }
+bulkhead = { max_concurrent = 21, max_waiting = 50, max_wait = "1s", per_key = 6, max_keys = 11_000, retry_after = "5s" }
+retry = { max_attempts = 4, backoff = "0s", backoff_max = "3s", jitter = "equal", budget = 0.2, budget_floor = 2.0 }
+fallback = { max_stale = "7m", max_entries = 12_000, max_concurrent = 13, timeout = "200ms", uses = [] }
+traffic = { calls_per_second = 500.0, instances = 2, latency = "150ms", latency_p99 = "400ms", capacity = 51 }
+chaos = { failure = 0.01, latency = "200ms", latency_share = 0.05 }
+"#;
+    let policy = good(text);
+    let p = policy.dependency("p").unwrap();
+    let values: Vec<_> = p.values().map(|one| format!("{} = {}", one.key, one.value)).collect();
+    let expected = "about = card payments|fail = open|agreed = risk team|label = payments|uses = [pg]|mode = observe|\
+        timeout = 3s|deadline = 8s|throttle = dependency|max_hold = 1m30s|failures = [timeout, connect]|\
+        breaker.window = 40 calls|breaker.minimum_calls = 7|breaker.failure_rate = false|breaker.slow_after = 400ms|\
+        breaker.slow_rate = 0.6|breaker.bad_rate = 0.7|breaker.consecutive_failures = 5|breaker.in_flight = 100|\
+        breaker.cooldown = 31s|breaker.cooldown_max = 6m|breaker.cooldown_factor = 3.0|breaker.cooldown_jitter = 0.2|\
+        breaker.probes = 2|breaker.probe_successes = 4|breaker.ramp = [0.05, 0.25]|breaker.sample_every = 10s|\
+        bulkhead.max_concurrent = 21|bulkhead.max_waiting = 50|bulkhead.max_wait = 1s|bulkhead.per_key = 6|\
+        bulkhead.max_keys = 11000|bulkhead.retry_after = 5s|retry.max_attempts = 4|retry.backoff = 0s|\
+        retry.backoff_max = 3s|retry.jitter = equal|retry.budget = 0.2|retry.budget_floor = 2.0|\
+        fallback.max_stale = 7m|fallback.max_entries = 12000|fallback.max_concurrent = 13|fallback.timeout = 200ms|\
+        fallback.uses = []|traffic.calls_per_second = 500.0|traffic.instances = 2|traffic.latency = 150ms|\
+        traffic.latency_p99 = 400ms|traffic.capacity = 51|chaos.failure = 0.01|chaos.latency = 200ms|\
+        chaos.latency_share = 0.05";
+    assert_eq!(values, expected.split('|').collect::<Vec<_>>());
+    assert!(p.values().all(|one| one.from == Origin::Own && one.line.is_some()));
+}
+
+#[test]
+fn what_is_not_written_and_has_no_default_is_no_value() {
+    let policy = good("version = 1\n[dependency.p]\nfail = \"open\"\n");
+    let p = policy.dependency("p").unwrap();
+    let keys: Vec<_> = p.values().map(|one| one.key).collect();
+    let fallback = ["max_stale", "max_entries", "max_concurrent", "timeout"].map(|key| format!("fallback.{key}"));
+    let own = ["fail", "mode", "throttle", "max_hold", "failures"].map(String::from);
+    assert_eq!(keys, [&own[..], &fallback[..]].concat());
+}
+
+#[test]
+fn the_order_of_failure_kinds_is_no_change() {
+    let with = |kinds: &str| {
+        good(&format!(
+            "version = 1\n[dependency.p]\nfail = \"open\"\nfailures = [{kinds}]\n"
+        ))
+    };
+    let (one, two) = (with("\"connect\", \"timeout\""), with("\"timeout\", \"connect\""));
+    assert_eq!((one.diff(&two), one.hash()), (Vec::new(), two.hash()));
 }
 
 #[test]

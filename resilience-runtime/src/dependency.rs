@@ -1,6 +1,9 @@
 //! A dependency at run time: state that belongs to it, and the numbers that a call pins.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+#[cfg(all(test, resilience_loom))]
+mod loom;
+
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -15,6 +18,7 @@ use crate::layer::hold::Hold;
 use crate::layer::retry::Budget;
 use crate::mode::Active;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::tally::Tally;
 use crate::words::Cause;
 
@@ -285,12 +289,18 @@ impl Entry {
     }
 
     fn publish(&self) {
-        let pinned = self.pinned.load();
-        let slow_after = pinned.settings.breaker.as_ref().and_then(|numbers| numbers.slow_after);
-        self.slow_after
-            .store(slow_after.map_or(NEVER, nanos), Ordering::Relaxed);
-        self.identity.store(pinned.identity.number(), Ordering::Relaxed);
-        self.traits.store(Traits::of(&pinned).0, Ordering::Relaxed);
+        follow(
+            || self.pinned.load(),
+            |pinned| {
+                let slow_after = pinned.settings.breaker.as_ref().and_then(|numbers| numbers.slow_after);
+                let slow_after = slow_after.map_or(NEVER, nanos);
+                // Exchanges, as `follow` needs them.
+                self.slow_after.swap(slow_after, Ordering::AcqRel);
+                self.identity.swap(pinned.identity.number(), Ordering::AcqRel);
+                self.traits.swap(Traits::of(pinned).0, Ordering::AcqRel);
+            },
+            |before, now| Arc::ptr_eq(before, now),
+        );
     }
 
     /// The hand's time is over: the file's mode holds again.
@@ -308,6 +318,21 @@ impl Entry {
         let _ = self.pinned.compare_and_swap(held, Arc::clone(&free));
         self.publish();
         free
+    }
+}
+
+/// Writes down what follows from what `load` gives. A reload and a hand that lets go may do so at once: who writes last
+/// looks again, so that what follows from numbers that are gone never stays. `write` has to exchange and not to store,
+/// or it would not see what the other had loaded before it wrote there.
+fn follow<P>(load: impl Fn() -> P, write: impl Fn(&P), same: impl Fn(&P, &P) -> bool) {
+    let mut pinned = load();
+    loop {
+        write(&pinned);
+        let now = load();
+        if same(&pinned, &now) {
+            return;
+        }
+        pinned = now;
     }
 }
 

@@ -2,6 +2,7 @@
 //! logs, metrics and records. Names and fields are stable, and never under a lock.
 
 use std::fmt::{self, Display};
+use std::time::Duration;
 
 use crate::dependency::Pinned;
 use crate::layer::breaker::{Transition, rate};
@@ -48,12 +49,20 @@ pub(crate) enum Event<'a> {
         outcome: &'static str,
         slow: bool,
     },
+    /// A dependency asked for a longer wait than is obeyed.
+    HoldCut {
+        dependency: &'a str,
+        asked_ms: u64,
+        obeyed_ms: u64,
+    },
     FallbackFailed {
         dependency: &'a str,
         function: &'a str,
         kind: &'static str,
         why: &'a dyn Display,
         first: &'static str,
+        /// It had no slot or no time: its bounds did what they are there for.
+        shed: bool,
     },
     /// A policy is in force.
     Reloaded {
@@ -118,6 +127,7 @@ impl<'a> Event<'a> {
             Self::Transition { .. } => "breaker.transition",
             Self::Rejected { .. } => "call.rejected",
             Self::Sample { .. } => "breaker.sample",
+            Self::HoldCut { .. } => "hold.cut",
             Self::FallbackFailed { .. } => "fallback.failed",
             Self::Reloaded { .. } => "policy.reloaded",
             Self::Refused { .. } => "policy.refused",
@@ -184,18 +194,29 @@ impl<'a> Event<'a> {
                     ("slow", Bool(slow)),
                 ]);
             }
+            Self::HoldCut {
+                dependency,
+                asked_ms,
+                obeyed_ms,
+            } => fields.extend([
+                ("dependency", Text(dependency)),
+                ("asked_ms", Number(asked_ms)),
+                ("obeyed_ms", Number(obeyed_ms)),
+            ]),
             Self::FallbackFailed {
                 dependency,
                 function,
                 kind,
                 why,
                 first,
+                shed,
             } => fields.extend([
                 ("dependency", Text(dependency)),
                 ("function", Text(function)),
                 ("kind", Text(kind)),
                 ("why", Shown(why)),
                 ("first", Text(first)),
+                ("shed", Bool(shed)),
             ]),
             Self::Reloaded {
                 file,
@@ -295,6 +316,15 @@ pub(crate) fn sample(pinned: &Pinned, outcome: Outcome, slow: bool) {
     });
 }
 
+pub(crate) fn hold_cut(pinned: &Pinned, asked: Duration, obeyed: Duration) {
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    emit(&Event::HoldCut {
+        dependency: pinned.identity.name(),
+        asked_ms: ms(asked),
+        obeyed_ms: ms(obeyed),
+    });
+}
+
 /// `first` is what the call itself ended with: the reason of its rejection, or the word of its failure.
 pub(crate) fn fallback_failed(
     pinned: &Pinned,
@@ -302,6 +332,7 @@ pub(crate) fn fallback_failed(
     kind: &'static str,
     why: &dyn Display,
     first: &'static str,
+    shed: bool,
 ) {
     emit(&Event::FallbackFailed {
         dependency: pinned.identity.name(),
@@ -309,6 +340,7 @@ pub(crate) fn fallback_failed(
         kind,
         why,
         first,
+        shed,
     });
 }
 
@@ -343,12 +375,18 @@ mod tests {
                 outcome: "success",
                 slow: false,
             },
+            Event::HoldCut {
+                dependency: "payrail",
+                asked_ms: 120_000,
+                obeyed_ms: 60_000,
+            },
             Event::FallbackFailed {
                 dependency: "recs",
                 function: "recs",
                 kind: "path",
                 why: &"late",
                 first: "open",
+                shed: false,
             },
             Event::Reloaded {
                 file: "resilience.toml",
@@ -395,7 +433,8 @@ mod tests {
                 "breaker.transition: dependency instance from to cause calls failure_rate slow_rate cooldown_ms",
                 "call.rejected: dependency function reason observed",
                 "breaker.sample: dependency outcome slow",
-                "fallback.failed: dependency function kind why first",
+                "hold.cut: dependency asked_ms obeyed_ms",
+                "fallback.failed: dependency function kind why first shed",
                 "policy.reloaded: file hash changes detail",
                 "policy.refused: file error",
                 "policy.missing: file",

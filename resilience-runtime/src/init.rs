@@ -1,7 +1,7 @@
 //! Finding the policy, putting it in force for the process, watching it.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use resilience_policy::{Fault, Policy, PolicyError, lookup};
 
@@ -9,12 +9,15 @@ use crate::missing::Missing;
 use crate::runtime::{self, Runtime};
 use crate::watch::Watch;
 
+/// Where a policy file is looked for, and waited for, at run time.
+const FILE: &str = "resilience.toml";
+
 /// Keeps the policy file watched; dropping it ends the watching and leaves the policy in force.
 #[derive(Debug)]
 #[must_use = "dropping it stops the watching of the policy file"]
 pub struct Resilience {
     runtime: Runtime,
-    watch: Option<Watch>,
+    _watch: Watch,
 }
 
 impl Resilience {
@@ -22,18 +25,14 @@ impl Resilience {
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
     }
-
-    /// Whether a file is watched; a policy that was compiled in is not.
-    pub fn is_watching(&self) -> bool {
-        self.watch.is_some()
-    }
 }
 
 /// Finds the policy file, loads it, installs it for the process and watches it.
 ///
 /// Looked for in this order: the file named by the variable `RESILIENCE_POLICY`, `resilience.toml` in the working
 /// directory, the policy compiled into the binary. Variables like `RESILIENCE__PAYRAIL__TIMEOUT` override single
-/// keys. Works outside of tokio too.
+/// keys. Works outside of tokio too. Where there is no file, the place in the working directory is watched: one that
+/// appears there is taken, and so is an overrides file beside it.
 ///
 /// # Errors
 ///
@@ -49,10 +48,12 @@ pub fn init() -> Result<Resilience, InitError> {
     if let Some(file) = lookup::at_run_time(None)? {
         return from_file(&file);
     }
-    let policy = runtime::compiled_in_policy(&resilience_policy::environment())?;
+    let environment = resilience_policy::environment();
+    let policy = runtime::compiled_in_policy(&environment)?;
     let runtime = Runtime::new(policy);
     runtime.install()?;
-    Ok(Resilience { runtime, watch: None })
+    let watch = Watch::start(runtime.clone(), PathBuf::from(FILE), None, environment);
+    Ok(Resilience { runtime, _watch: watch })
 }
 
 /// The same with the file at `path`.
@@ -72,11 +73,8 @@ fn from_file(file: &Path) -> Result<Resilience, InitError> {
     let (bytes, policy) = Policy::read_with(file, &environment)?;
     let runtime = Runtime::new(policy);
     runtime.install()?;
-    let watch = Watch::start(runtime.clone(), file.to_owned(), bytes, environment);
-    Ok(Resilience {
-        runtime,
-        watch: Some(watch),
-    })
+    let watch = Watch::start(runtime.clone(), file.to_owned(), Some(bytes), environment);
+    Ok(Resilience { runtime, _watch: watch })
 }
 
 /// Why the process has no runtime of its own.

@@ -144,7 +144,7 @@ impl Runtime {
         match self.entry(dependency) {
             Ok(entry) => guard::would_admit(&entry).is_ok(),
             Err(unknown) => {
-                ::tracing::warn!(target: event::TARGET, "asked whether {unknown}");
+                ::tracing::warn!(target: event::TARGET, "asked whether a call would be admitted: {unknown}");
                 false
             }
         }
@@ -223,7 +223,7 @@ impl Runtime {
         let overrides = self.inner.overrides.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.inner.entries.load_full();
         let mut entries = HashMap::new();
-        for settings in policy.dependencies() {
+        for settings in policy.shared() {
             let own = Arc::clone(states.entry(settings.name.clone()).or_default());
             let parent = settings.parent.as_ref().map_or_else(
                 || Arc::clone(&own),
@@ -237,7 +237,7 @@ impl Runtime {
                 closed.push((entry.pin(), made));
             }
             let pinned = Pinned::assemble(Parts {
-                settings: Arc::new(settings.clone()),
+                settings: Arc::clone(settings),
                 own,
                 parent,
                 active: overrides.active(&settings.name, settings.parent.as_deref(), now),

@@ -30,8 +30,19 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Watches `file`, whose content at the load was `bytes`.
-    pub(crate) fn start(runtime: Runtime, file: PathBuf, bytes: Vec<u8>, environment: Vec<(String, String)>) -> Self {
+    /// Watches `file`, whose content at the load was `bytes`; `None` where there is no file yet.
+    pub(crate) fn start(
+        runtime: Runtime,
+        file: PathBuf,
+        bytes: Option<Vec<u8>>,
+        environment: Vec<(String, String)>,
+    ) -> Self {
+        if bytes.is_none() {
+            ::tracing::info!(
+                target: event::TARGET,
+                "no policy file: the numbers compiled in are in force until `{}` appears", file.display(),
+            );
+        }
         let (stop, wake) = mpsc::channel();
         #[cfg(feature = "watch")]
         let events = directory_events(&file, stop.clone());
@@ -106,11 +117,14 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn new(runtime: Runtime, file: PathBuf, bytes: Vec<u8>, environment: Vec<(String, String)>) -> Self {
+    fn new(runtime: Runtime, file: PathBuf, bytes: Option<Vec<u8>>, environment: Vec<(String, String)>) -> Self {
         let overrides = overrides_file(&runtime, &file);
         Self {
             runtime,
-            policy: Tracked::loaded(file, bytes),
+            policy: match bytes {
+                Some(bytes) => Tracked::loaded(file, bytes),
+                None => Tracked::optional(file),
+            },
             overrides: Tracked::optional(overrides),
             environment,
         }

@@ -119,7 +119,7 @@ pub(crate) fn sources(name: &str) -> Vec<Source> {
     collect(&src, &mut files);
     files.sort();
     assert!(!files.is_empty(), "{name} has no source");
-    files.retain(|file| !file.ends_with("tests.rs"));
+    files.retain(|file| !file.ends_with("tests.rs") && !file.ends_with("loom.rs"));
     let source = |file: PathBuf| {
         let below = file.strip_prefix(&src).expect("collected below it").with_extension("");
         let module = below

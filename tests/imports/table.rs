@@ -55,18 +55,18 @@ pub(crate) const RUNTIME: &[Row] = &[
     row("init", "missing runtime watch"),
     row("watch", "clock event mode runtime"),
     row("runtime", "clock dependency event guard init instance missing mode site"),
-    row("dependency", "clock fallback identity layer mode private tally words"),
+    row("dependency", "clock fallback identity layer mode private sync tally words"),
     row("guard", "clock deadline dependency event failure fallback keys layer ops outcome private rejection runtime::last_seen served site tally"),
     row("fallback", "clock degraded dependency event failure guard::Calling identity ops outcome private rejection served site"),
     row("event", "dependency layer::breaker observe outcome rejection testing::note"),
     Row { module: "observe", may: "event", foreign: Some("tracing metrics"), never: "Mutex" },
     // The layers.
     row("layer", ""),
-    layer("layer::breaker", "words"),
+    layer("layer::breaker", "sync words"),
     pure("layer::breaker::state", "layer::breaker::window clock::NEVER clock::nanos words"),
     pure("layer::breaker::window", "clock::nanos sliding"),
-    layer("layer::bulkhead", ""),
-    layer("layer::hold", ""),
+    layer("layer::bulkhead", "sync"),
+    layer("layer::hold", "sync"),
     layer("layer::retry", "sliding"),
     // What the macros and users see.
     row("private", "classify::RetryAfter fallback guard ops site"),
@@ -92,14 +92,15 @@ pub(crate) const RUNTIME: &[Row] = &[
     row("outcome", ""),
     row("served", ""),
     pure("sliding", ""),
+    row("sync", ""),
     row("words", ""),
 ];
 
 /// The reader of the file. What has no row is free, below the crate's own arrow.
 #[rustfmt::skip] // a row is a line
 pub(crate) const POLICY: &[Row] = &[
-    row("check", "build chain environment error fault hash level locate policy reference rules syntax walk"),
-    row("policy", "check diff error name reference unite words"),
+    row("check", "build chain environment error fault hash level locate policy provenance reference rules syntax walk"),
+    row("policy", "check diff error name provenance reference unite words"),
     row("locate", ""),
     row("name", ""),
     row("words", ""),

@@ -11,6 +11,7 @@ use crate::kit::{FarError, guard, poll_once, seen};
 const FAILED: FarError = FarError::Failed(resilience_runtime::FailureKind::Server);
 
 const BREAKER: &str = "timeout = \"3s\"\nbreaker = { window = \"20 calls\", failure_rate = false, slow_after = \"1s\", slow_rate = 1.0 }\n";
+const FAST: &str = "timeout = \"3s\"\nbreaker = { failure_rate = false, cooldown = \"24h\", cooldown_max = \"24h\" }\n";
 const ROOM: &str = "bulkhead = { max_concurrent = 1 }\n";
 const LINE: &str = "bulkhead = { max_concurrent = 1, max_waiting = 9, max_wait = \"500ms\" }\n";
 const RETRY: &str = "retry = { max_attempts = 3, backoff = \"10ms\", budget = 10.0 }\n";
@@ -65,7 +66,7 @@ fn an_accepted_call_allocates_nothing_whatever_its_layers_and_its_answer() {
 #[test]
 fn a_call_that_is_refused_allocates_nothing_and_neither_does_its_message_to_nobody() {
     let hand = Hand::new();
-    let (runtime, guard) = guard(&format!("{BREAKER}breaker.cooldown = \"1h\""));
+    let (runtime, guard) = guard(FAST);
     hand.run(runtime.scope(async { testing::trip("far") }));
     let count = hand.count(|| {
         assert_eq!(seen(&hand.run(guard.call_once(ready(Ok::<_, FarError>(1))))), "open");
@@ -95,15 +96,16 @@ fn waiting_for_a_slot_allocates_nothing_whether_it_is_given_times_out_or_is_left
     let (_runtime, guard) = guard(&format!("{BREAKER}{LINE}"));
     let count = hand.count(|| {
         hand.inside(|| {
-            let mut left = std::pin::pin!(guard.call_once(turn(Ok(1))));
             let mut late = std::pin::pin!(guard.call(|| turn(Ok(1))));
             let mut given = std::pin::pin!(guard.call_once(turn(Ok(1))));
             {
+                // Dropped in this block's end, after the slot was given to it: it hands it on.
+                let mut left = std::pin::pin!(guard.call_once(turn(Ok(1))));
                 let mut running = std::pin::pin!(guard.call_once(pending::<Result<u8, FarError>>()));
                 assert!(poll_once(running.as_mut()).is_pending());
-                assert!(poll_once(left.as_mut()).is_pending());
                 assert!(poll_once(late.as_mut()).is_pending());
                 hand.pass(Duration::from_millis(600));
+                assert!(poll_once(left.as_mut()).is_pending());
                 assert!(poll_once(given.as_mut()).is_pending());
                 assert!(matches!(poll_once(late.as_mut()), std::task::Poll::Ready(ended) if seen(&ended) == "wait_timed_out"));
             }
@@ -117,7 +119,7 @@ fn waiting_for_a_slot_allocates_nothing_whether_it_is_given_times_out_or_is_left
 #[test]
 fn a_call_that_is_cut_allocates_nothing() {
     let hand = Hand::new();
-    let (_runtime, guard) = guard(&format!("{BREAKER}{ROOM}{RETRY}{DEADLINE}"));
+    let (_runtime, guard) = guard(&format!("{FAST}{ROOM}{RETRY}{DEADLINE}"));
     let count = hand.count(|| {
         let never = || pending::<Result<u8, FarError>>();
         assert_eq!(seen(&hand.run(guard.call_once(never()))), "timed_out");
@@ -143,7 +145,6 @@ fn opening_probing_and_closing_again_allocate_nothing() {
         );
         hand.pass(Duration::from_secs(1));
         assert_eq!([(); 5].map(|()| call(Ok(1))), ["ok", "ok", "ok", "probes_busy", "ok"]);
-        assert_eq!(call(Ok(1)), "ok");
     });
     assert_eq!(count, 0);
 }

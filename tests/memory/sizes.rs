@@ -1,7 +1,5 @@
 //! The guarded future beside the bare one.
 
-use std::future::Future;
-
 use resilience_runtime::{breaker, bulkhead, fallback, retry, timeout};
 
 use crate::kit::{FarError, guard};
@@ -130,10 +128,7 @@ fn a_guards_call_is_at_most_512_bytes_larger_than_its_body() {
 #[test]
 fn a_scope_adds_a_word_or_two() {
     let (runtime, guard) = guard("timeout = \"1s\"");
-    fn size<F: Future>(future: &F) -> usize {
-        size_of_val(future)
-    }
-    let bare = size(&guard.call_once(std::future::ready(Ok::<_, FarError>(1))));
-    let scoped = size(&runtime.scope(guard.call_once(std::future::ready(Ok::<_, FarError>(1)))));
+    let bare = size_of_val(&guard.call_once(std::future::ready(Ok::<_, FarError>(1))));
+    let scoped = size_of_val(&runtime.scope(guard.call_once(std::future::ready(Ok::<_, FarError>(1)))));
     assert!(scoped <= bare + 32, "{scoped} over {bare}");
 }

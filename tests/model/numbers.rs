@@ -178,9 +178,9 @@ impl Numbers {
             text += &breaker.text();
         }
         if let Some(it) = &self.bulkhead {
-            let _ = write!(
+            let _ = writeln!(
                 text,
-                "bulkhead = {{ max_concurrent = {}, max_waiting = {}, max_wait = \"{}ms\", retry_after = \"{}ms\"{} }}\n",
+                "bulkhead = {{ max_concurrent = {}, max_waiting = {}, max_wait = \"{}ms\", retry_after = \"{}ms\"{} }}",
                 it.slots,
                 it.waiters,
                 it.max_wait,
@@ -224,7 +224,7 @@ impl Breaker {
             slow_rate: slow_after.and(slow_rate),
             bad_rate: slow_after.and(bad_rate),
             consecutive: source.maybe(&[2, 3]),
-            in_flight: source.maybe(&[3, 2, 1]),
+            in_flight: source.one(&[None, None, Some(3), Some(5), Some(1)]),
             cooldown,
             longest: cooldown * source.one(&[3, 1, 8]),
             factor: source.one(&[2, 1, 3]),

@@ -157,7 +157,9 @@ impl Model {
     }
 
     pub(crate) fn reset(&mut self) {
-        self.breaker.reset(self.now);
+        if let Some(numbers) = &self.numbers.breaker {
+            self.breaker.reset(numbers, self.now);
+        }
         self.held_until = 0;
         self.begun.clear();
         self.repeated.clear();
@@ -175,7 +177,7 @@ impl Model {
     }
 
     pub(crate) fn is_open(&mut self) -> bool {
-        self.breaker.tick(self.now);
+        self.tick();
         self.breaker.word() == "open"
     }
 
@@ -202,7 +204,7 @@ impl Model {
     }
 
     pub(crate) fn look(&mut self, ends: Vec<(usize, String)>) -> Seen {
-        self.breaker.tick(self.now);
+        self.tick();
         let numbers = Rc::clone(&self.numbers);
         let breaker = numbers.breaker.as_ref();
         let (calls, failed, slow) = breaker.map_or((0, 0, 0), |numbers| self.breaker.counts(numbers, self.now));
@@ -228,6 +230,12 @@ impl Model {
                 let (allowed, taken) = self.budget(&numbers);
                 format!("{:.3}", (allowed - taken).max(0.0))
             }),
+        }
+    }
+
+    fn tick(&mut self) {
+        if let Some(numbers) = &self.numbers.breaker {
+            self.breaker.tick(numbers, self.now);
         }
     }
 
@@ -329,7 +337,9 @@ impl Model {
         if bulkhead.waiters == 0 {
             return Some(no_slot("bulkhead_full", &numbers));
         }
-        if let Some(left) = numbers.breaker.as_ref().and_then(|_| self.breaker.refuses(now)) {
+        if let (Some(_), Some(breaker)) = (&numbers.breaker, &self.numbers.breaker)
+            && let Some(left) = self.breaker.refuses(breaker, now)
+        {
             return Some(format!("open {left}"));
         }
         if self.line.len() >= bulkhead.waiters {
@@ -399,9 +409,10 @@ impl Model {
         if late {
             self.told.push("would timed_out".into());
         }
-        let cut = answer.is_none() || late;
+        // A panic is always counted as one.
+        let cut = answer.is_none() || late && answer != Some(Answer::Panic);
         let listed = |kind: FailureKind| numbers.failures.contains(&kind);
-        let (verdict, repeat) = match answer.filter(|_| !late) {
+        let (verdict, repeat) = match answer.filter(|_| !cut) {
             Some(Answer::Success | Answer::Business) => (Verdict::Good, false),
             Some(Answer::Failed(kind)) if listed(kind) => (Verdict::Bad, true),
             None if listed(FailureKind::Timeout) => (Verdict::Bad, true),

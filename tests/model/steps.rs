@@ -30,41 +30,57 @@ pub(crate) enum Step {
     Reset,
 }
 
-pub(crate) fn any_step() -> impl Strategy<Value = Step> {
-    let runs = prop::collection::vec(any_run(), 1..4);
+/// What kind of day it is: on a calm one most bodies end well and at once, so that breakers get to close.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Day {
+    Calm,
+    Stormy,
+}
+
+pub(crate) fn any_step(day: Day) -> impl Strategy<Value = Step> {
     let arrive = (
         prop::option::of(0_u32..3),
         prop::option::weighted(0.1, prop::sample::select(vec![30_u64, 9])),
-        runs,
+        prop::collection::vec(any_run(day), 1..4),
     )
         .prop_map(|(key, within, runs)| Step::Arrive { key, within, runs });
+    let seldom = if day == Day::Calm { 1 } else { 3 };
     prop_oneof![
-        24 => arrive,
-        3 => any::<prop::sample::Index>().prop_map(|at| Step::Drop(at.index(64))),
-        12 => prop_oneof![1_u64..10, 10_u64..60].prop_map(Step::Pass),
-        1 => Just(Step::Jump),
-        2 => prop::collection::vec(any::<u8>(), 48).prop_map(Step::Reload),
-        1 => prop::sample::select(vec![Mode::Enforce, Mode::Observe, Mode::Isolate, Mode::Off]).prop_map(Step::Mode),
-        1 => Just(Step::Trip),
-        1 => Just(Step::Reset),
+        72 => arrive,
+        9 => any::<prop::sample::Index>().prop_map(|at| Step::Drop(at.index(64))),
+        36 => prop_oneof![1_u64..10, 10_u64..60].prop_map(Step::Pass),
+        3 => Just(Step::Jump),
+        2 * seldom => prop::collection::vec(any::<u8>(), 48).prop_map(Step::Reload),
+        seldom => prop::sample::select(vec![Mode::Observe, Mode::Isolate, Mode::Off]).prop_map(Step::Mode),
+        2 * seldom => Just(Step::Mode(Mode::Enforce)),
+        seldom => Just(Step::Trip),
+        seldom => Just(Step::Reset),
     ]
 }
 
-fn any_run() -> impl Strategy<Value = Run> {
+fn any_run(day: Day) -> impl Strategy<Value = Run> {
+    let kinds = vec![
+        FailureKind::Timeout,
+        FailureKind::Connect,
+        FailureKind::Protocol,
+        FailureKind::Other,
+    ];
+    let waits = prop::sample::select(vec![5_u64, 20, 100]);
+    let (well, takes) = match day {
+        Day::Calm => (60, vec![0_u64, 0, 0, 1, 4]),
+        Day::Stormy => (8, vec![0, 0, 1, 4, 6, 10, 13, 40]),
+    };
     let answer = prop_oneof![
-        8 => Just(Answer::Success),
+        well => Just(Answer::Success),
         1 => Just(Answer::Business),
         3 => Just(Answer::Failed(FailureKind::Server)),
-        1 => prop::sample::select(vec![
-            FailureKind::Timeout, FailureKind::Connect, FailureKind::Protocol, FailureKind::Other,
-        ]).prop_map(Answer::Failed),
-        1 => prop::option::of(prop::sample::select(vec![5_u64, 20, 100])).prop_map(Answer::Throttled),
+        1 => prop::sample::select(kinds).prop_map(Answer::Failed),
+        1 => prop::option::of(waits).prop_map(Answer::Throttled),
         1 => Just(Answer::Ignored),
         1 => Just(Answer::Panic),
         1 => Just(Answer::Never),
     ];
-    let takes = prop::sample::select(vec![0_u64, 0, 1, 4, 6, 10, 13, 40]);
-    (answer, takes).prop_map(|(answer, takes)| Run { answer, takes })
+    (answer, prop::sample::select(takes)).prop_map(|(answer, takes)| Run { answer, takes })
 }
 
 /// A day's worth of a hand, so that it never ends by itself.
@@ -126,7 +142,6 @@ async fn one(model: &mut Model, real: &mut Real, step: &Step, ids: &mut usize, s
             model.now += 11_000;
             tokio::time::advance(Duration::from_secs(11)).await;
         }
-        Step::Pass(_) | Step::Jump => {}
         Step::Reload(bytes) => {
             let numbers = model.numbers().reloaded(&mut Source::new(bytes));
             model.reload(&numbers);
@@ -144,7 +159,7 @@ async fn one(model: &mut Model, real: &mut Real, step: &Step, ids: &mut usize, s
             model.trip();
             real.trip().await;
         }
-        Step::Trip => {}
+        Step::Pass(_) | Step::Jump | Step::Trip => {}
         Step::Reset => {
             model.reset();
             real.reset().await;

@@ -231,7 +231,17 @@ async fn gm_r20_by_choice_a_throttling_answer_binds_everybody_without_opening() 
     let (runtime, guard) = guard(lines);
     let script = Script::new("Q30s S");
     let clock = Clock::start();
-    assert_eq!(call(&guard, &script).await, "throttled");
+    let (said, events) = resilience_runtime::testing::record(call(&guard, &script)).await;
+    assert_eq!(said, "throttled");
+    let cut: Vec<_> = events
+        .iter()
+        .map(|event| (event.name(), event.field("asked_ms"), event.field("obeyed_ms")))
+        .collect();
+    assert_eq!(
+        cut,
+        [("hold.cut", Some("30000"), Some("20000"))],
+        "what is cut is reported"
+    );
     clock.at(secs(5)).await;
     let Err(Failure::Rejected(rejection)) = guard.call(|| script.run()).await else {
         panic!("everybody is held")

@@ -1,82 +1,14 @@
 //! What needs a workspace of its own: mistakes that rustc reports, policy files that are edited, renamed crates and other
 //! editions. One workspace and one target folder for all of it.
 
+mod workspace;
+
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
-use serde_json::Value;
-
-const HERE: &str = env!("CARGO_MANIFEST_DIR");
-
-const SCRATCH: &str = "resilience-scratch";
-
-/// A workspace below cargo's folder for tests.
-struct Workspace(PathBuf);
-
-impl Workspace {
-    fn new(name: &str, members: &[&str]) -> Self {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(SCRATCH).join(name);
-        let _ = fs::remove_dir_all(&root);
-        let members: Vec<String> = members.iter().map(|member| format!("{member:?}")).collect();
-        let workspace = Self(root);
-        workspace.write(
-            "Cargo.toml",
-            &format!("[workspace]\nresolver = \"3\"\nmembers = [{}]\n", members.join(", ")),
-        );
-        // The versions of the workspace that is tested, so that nothing has to be looked up.
-        let lock = Path::new(HERE).join("../../Cargo.lock");
-        fs::copy(lock, workspace.0.join("Cargo.lock")).expect("the workspace has a lock file");
-        workspace
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        let path = self.0.join(path);
-        fs::create_dir_all(path.parent().expect("a file has a folder")).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn member(&self, name: &str, edition: &str, runtime: &str, extra: &str) {
-        let manifest = format!(
-            "[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = {edition:?}\n[dependencies]\n{runtime} = {{ package = \
-             \"resilience-runtime\", path = \"{HERE}/../../resilience-runtime\", features = [\"testing\"] }}\n{extra}"
-        );
-        self.write(&format!("{name}/Cargo.toml"), &manifest);
-    }
-
-    /// What cargo says about the packages of this workspace, as JSON.
-    fn check(&self, package: &str) -> Output {
-        Command::new(env!("CARGO"))
-            .args([
-                "check",
-                "--quiet",
-                "--bins",
-                "--keep-going",
-                "--message-format=json",
-                "-p",
-                package,
-            ])
-            .current_dir(&self.0)
-            .env(
-                "CARGO_TARGET_DIR",
-                Path::new(env!("CARGO_TARGET_TMPDIR")).join("target"),
-            )
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            .env_remove("RESILIENCE_POLICY")
-            .output()
-            .expect("cargo can be started")
-    }
-}
-
-fn messages(output: &Output) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    // Not those about the crates that are tested.
-    messages
-        .filter(|message| message["package_id"].as_str().is_some_and(|id| id.contains(SCRATCH)))
-        .collect()
-}
+use workspace::{HERE, Workspace, messages, policy, rendered};
 
 /// `file:line code text` of each error's primary place.
 fn errors(output: &Output) -> Vec<String> {
@@ -119,18 +51,6 @@ fn expected(file: &str, source: &str) -> Vec<String> {
         }
     }
     expected
-}
-
-fn policy() -> String {
-    fs::read_to_string(Path::new(HERE).join("resilience.toml")).unwrap()
-}
-
-fn rendered(output: &Output) -> String {
-    let texts: Vec<String> = messages(output)
-        .iter()
-        .filter_map(|message| message["message"]["rendered"].as_str().map(str::to_owned))
-        .collect();
-    texts.join("\n") + &String::from_utf8_lossy(&output.stderr)
 }
 
 #[test]

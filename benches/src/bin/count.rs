@@ -36,7 +36,7 @@ const ROWS: &[(&str, &str)] = &[
 ];
 
 const HEAD: &str = "\
-# Instructions a call, counted by `cargo run --release --manifest-path benches/Cargo.toml --bin count`, which fails more
+# Instructions a call, counted by `cargo run --release --manifest-path benches/Cargo.toml --no-default-features --bin count`, which fails more
 # than 5 % above. Rows may only grow with a reason in the commit; `-- --bless` writes what it sees.
 
 [instructions]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::check::{counted, plural};
-use resilience_policy::{Breaker, Bulkhead, Dependency, Jitter, Retry, Window, format_duration as time};
+use resilience_policy::{Breaker, Bulkhead, Dependency, Fail, Jitter, Retry, Window, format_duration as time};
 
 /// One line for each layer that is there, further in the further right.
 pub(super) fn layers(dependency: &Dependency) -> String {
@@ -30,6 +30,9 @@ pub(super) fn layers(dependency: &Dependency) -> String {
 }
 
 fn fallback(dependency: &Dependency) -> String {
+    if dependency.fail == Fail::Closed {
+        return "fallback   refuses, makes nothing up".into();
+    }
     let fallback = &dependency.fallback;
     let shared = if dependency.fallback_shared {
         shared(dependency)

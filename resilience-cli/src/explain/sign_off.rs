@@ -12,12 +12,15 @@ pub(super) fn table(policy: &Policy) -> String {
     );
     for dependency in policy.dependencies() {
         let fallback = &dependency.fallback;
-        let bounds = format!(
-            "{} slots, {}, stale up to {}",
-            fallback.max_concurrent,
-            time(fallback.timeout),
-            time(fallback.max_stale)
-        );
+        let bounds = match dependency.fail {
+            Fail::Closed => "refuses".into(),
+            Fail::Open => format!(
+                "{} slots, {}, stale up to {}",
+                fallback.max_concurrent,
+                time(fallback.timeout),
+                time(fallback.max_stale)
+            ),
+        };
         let cells = [
             format!("`{}`", dependency.name),
             dependency.about.clone().unwrap_or_default(),

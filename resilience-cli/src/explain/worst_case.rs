@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use resilience_policy::{Dependency, format_duration as time, pauses};
+use resilience_policy::{Dependency, Fail, format_duration as time, pauses};
 
 /// More attempts than this are summed up.
 const SHOWN: usize = 8;
@@ -51,13 +51,15 @@ pub(super) fn time_line(dependency: &Dependency) -> String {
     if !line.over {
         line.say("the caller has its answer, or its fallback begins");
     }
-    let fallback = dependency.fallback.timeout;
-    let _ = writeln!(
-        line.text,
-        "  {:>9}  a fallback of `path` or `with` may take {} more",
-        "",
-        time(fallback)
-    );
+    // A fallback that only refuses takes no time.
+    if dependency.fail == Fail::Open {
+        let _ = writeln!(
+            line.text,
+            "  {:>9}  a fallback of `path` or `with` may take {} more",
+            "",
+            time(dependency.fallback.timeout)
+        );
+    }
     line.text
 }
 

@@ -1,7 +1,7 @@
 //! The fallback chain, which runs only where the end is a failure or a rejection.
 //!
 //! ```text
-//! let mut chain = call.fall(ops, end);
+//! let mut chain = Box::new(call.fall(ops, end));                    // plain where no form is awaited
 //! if chain.offers(0) {                                              // path
 //!     let pass_0 = Clone::clone(&id);                               // the last form that needs it takes it
 //!     let run = Box::pin(async move { Self::cached(self, pass_0, n).await });
@@ -11,8 +11,8 @@
 //! chain.none(2)                                                     // none = "…"
 //! ```
 //!
-//! The future of a fallback is boxed: a call that needs none then carries no room for it. Every token of the call is
-//! located at the path, where rustc's own errors about it belong.
+//! The future of a fallback, and the chain that waits for it, are boxed: a call that needs none then carries no room for
+//! them. Every token of the call is located at the path, where rustc's own errors about it belong.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
@@ -45,8 +45,13 @@ impl Guarded {
         let tries: Vec<_> = (0..=last).filter_map(|at| self.tried(at, arguments)).collect();
         let end = self.end(last, arguments);
         let mutable = (!tries.is_empty()).then(|| quote_spanned!(site()=> mut));
+        let mut chain = quote_spanned!(site()=> __resilience_call.fall(__resilience_ops, __resilience_end));
+        // What has to outlive an await would be room in every call, needed or not.
+        if self.forms.iter().any(|form| form.called().is_some()) {
+            chain = quote_spanned!(site()=> ::std::boxed::Box::new(#chain));
+        }
         quote_spanned! {site()=>
-            let #mutable __resilience_chain = __resilience_call.fall(__resilience_ops, __resilience_end);
+            let #mutable __resilience_chain = #chain;
             #(#tries)*
             #end
         }

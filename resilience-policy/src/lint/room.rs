@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::{Finding, Lint, Subject, above, ceil, figure};
 use crate::figures::pauses;
-use crate::policy::Origin;
 use crate::reference::Id;
 use crate::units::format_duration;
 use crate::words::{Fail, FailureKind};
@@ -240,17 +239,12 @@ fn retry_without_pause(subject: &Subject<'_>) -> Option<Finding> {
 
 fn fallback_draws_on_same(subject: &Subject<'_>) -> Option<Finding> {
     let dependency = subject.dependency;
-    let key = Id::FallbackConcurrent.key().path;
-    let written = dependency
-        .values
-        .iter()
-        .any(|value| value.key == key && value.from != Origin::BuiltIn);
     let same = dependency
         .fallback
         .uses
         .iter()
         .find(|name| dependency.uses.contains(name) || **name == dependency.name)?;
-    if written {
+    if dependency.is_written(Id::FallbackConcurrent) {
         return None;
     }
     let slots = f64::from(dependency.fallback.max_concurrent);

@@ -87,7 +87,7 @@ impl<O: Ops> Chain<O> {
             .pinned()
             .and_then(|pinned| Slot::take(&pinned.fallback, max(pinned)));
         if self.slot.is_none() {
-            self.declined(&NO_SLOT);
+            self.shed(&NO_SLOT);
         }
         self.slot.is_some()
     }
@@ -102,7 +102,7 @@ impl<O: Ops> Chain<O> {
         };
         let bound = Bound::of(call);
         if bound.is_over() {
-            self.declined(&"no time is left");
+            self.shed(&"no time is left");
             return false;
         }
         self.bound = Some(bound);
@@ -214,7 +214,7 @@ impl<O: Ops> Chain<O> {
 
     /// A form with `one_per` was to run and found no slot; a `with` holds the body's error by then.
     pub(super) fn found_no_slot(&mut self) {
-        self.declined(&NO_SLOT);
+        self.shed(&NO_SLOT);
         self.cut = Some(Reason::BulkheadFull);
     }
 
@@ -251,9 +251,18 @@ impl<O: Ops> Chain<O> {
     }
 
     fn declined(&mut self, why: &dyn Display) {
+        self.tell(why, false);
+    }
+
+    /// A bound did what it is there for: under load this happens with every second call, and is no news.
+    fn shed(&mut self, why: &dyn Display) {
+        self.tell(why, true);
+    }
+
+    fn tell(&mut self, why: &dyn Display, shed: bool) {
         let first = self.first();
         let Some(call) = &self.call else { return };
-        event::fallback_failed(call.pinned(), call.function(), self.kind().as_str(), why, first);
+        event::fallback_failed(call.pinned(), call.function(), self.kind().as_str(), why, first, shed);
     }
 
     fn serve(&mut self, kind: Kind, mut answer: O::Return, freshness: Freshness) -> O::Return {

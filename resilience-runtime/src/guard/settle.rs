@@ -39,7 +39,7 @@ impl Calling<'_> {
             return false;
         };
         let pinned = self.pin();
-        let outcome = finish.outcome();
+        let outcome = self.obeyed(&pinned, finish.outcome());
         if pinned.mode != Mode::Off {
             let late = self.is_late(&pinned, &running);
             if late {
@@ -90,6 +90,11 @@ impl Calling<'_> {
                 reason,
             });
         };
+        // What observe did not cut counts as cut, in the report of a sample too.
+        let finish = match finish {
+            Finish::Judged(_) if late => Finish::TimedOut(Reason::TimedOut),
+            finish => finish,
+        };
         let slow = match (finish, numbers.slow_after) {
             (Finish::TimedOut(_), _) => numbers.slow_after.is_some(),
             (_, Some(slow_after)) if started != 0 => clock::now().saturating_sub(started) > nanos(slow_after),
@@ -97,10 +102,7 @@ impl Calling<'_> {
         };
         let outcome = finish.outcome();
         let mark = match (finish, outcome) {
-            _ if late => Mark::Failure {
-                slow: numbers.slow_after.is_some(),
-                timed_out: true,
-            },
+            // Always counted, whatever is listed.
             (Finish::Panicked, _) => Mark::Failure { slow, timed_out: false },
             (_, Outcome::Success | Outcome::Business) => Mark::Success { slow },
             (_, Outcome::Failure(kind)) if pinned.settings.failures.contains(kind) => Mark::Failure {
@@ -117,6 +119,22 @@ impl Calling<'_> {
         }
     }
 
+    /// An outcome with the longest wait that is obeyed; what is cut is reported.
+    fn obeyed(&self, pinned: &Pinned, outcome: Outcome) -> Outcome {
+        let longest = pinned.settings.max_hold;
+        match outcome {
+            Outcome::Throttled {
+                retry_after: Some(wait),
+            } if wait > longest && self.enforces() => {
+                event::hold_cut(pinned, wait, longest);
+                Outcome::Throttled {
+                    retry_after: Some(longest),
+                }
+            }
+            outcome => outcome,
+        }
+    }
+
     /// A throttling answer that speaks for everybody.
     fn hold(&self, pinned: &Pinned, outcome: Outcome) {
         if let Outcome::Throttled {
@@ -125,7 +143,6 @@ impl Calling<'_> {
             && pinned.settings.throttle == Throttle::Dependency
             && self.enforces()
         {
-            let wait = wait.min(pinned.settings.max_hold);
             pinned.hold().set(clock::now().saturating_add(nanos(wait)));
         }
     }
@@ -149,7 +166,7 @@ impl Calling<'_> {
         let pause = match outcome {
             Outcome::Throttled {
                 retry_after: Some(wait),
-            } => wait.min(pinned.settings.max_hold),
+            } => wait,
             _ => retry::pause(numbers, self.attempts, fastrand::f64()),
         };
         let now = clock::now();

@@ -9,6 +9,7 @@ pub(crate) fn hears_debug() -> bool {
     ::tracing::Level::DEBUG <= ::tracing::level_filters::LevelFilter::current()
 }
 
+#[allow(clippy::too_many_lines)] // an arm for each event, with nothing to share
 pub(crate) fn event(event: &Event<'_>) {
     let name = event.name();
     match event {
@@ -49,12 +50,36 @@ pub(crate) fn event(event: &Event<'_>) {
                 target: TARGET, event = name, dependency, outcome, slow, "sample of `{dependency}` while open: {outcome}",
             );
         }
+        Event::HoldCut {
+            dependency,
+            asked_ms,
+            obeyed_ms,
+        } => {
+            ::tracing::warn!(
+                target: TARGET, event = name, dependency, asked_ms, obeyed_ms,
+                "`{dependency}` asked for a wait of {asked_ms} ms, `max_hold` obeys {obeyed_ms} ms of it",
+            );
+        }
         Event::FallbackFailed {
             dependency,
             function,
             kind,
             why,
             first,
+            shed: true,
+        } => {
+            ::tracing::debug!(
+                target: TARGET, event = name, dependency, function, kind, why = %why, first,
+                "fallback of `{function}` gave nothing: {why}",
+            );
+        }
+        Event::FallbackFailed {
+            dependency,
+            function,
+            kind,
+            why,
+            first,
+            shed: false,
         } => {
             ::tracing::warn!(
                 target: TARGET, event = name, dependency, function, kind, why = %why, first,

@@ -50,9 +50,23 @@ pub(super) fn runtime() -> &'static Runtime {
 ///
 /// When two packages give one name different values; both are named.
 pub(crate) fn policy(environment: &[(String, String)]) -> Result<Policy, PolicyError> {
+    united(&texts(), environment)
+}
+
+fn united(texts: &Texts, environment: &[(String, String)]) -> Result<Policy, PolicyError> {
+    let read = |file: &str, text: &str, environment: &[_]| Policy::parse(text.as_bytes(), Path::new(file), environment);
+    let plain: Vec<Policy> = texts
+        .values()
+        .map(|(file, text)| read(file, text, &[]))
+        .collect::<Result<_, _>>()?;
     let mut parts = Vec::new();
-    for (package, (file, text)) in texts() {
-        parts.push((package, Policy::parse(text.as_bytes(), Path::new(file), environment)?));
+    for ((package, (file, text)), own) in texts.iter().zip(&plain) {
+        // A variable is for the texts that have its name; one that none of them has is a fault of each.
+        let concerned = |(variable, _): &&(String, String)| {
+            names(own, variable) || !plain.iter().any(|other| names(other, variable))
+        };
+        let environment: Vec<_> = environment.iter().filter(concerned).cloned().collect();
+        parts.push((*package, read(file, text, &environment)?));
     }
     if parts.len() == 1 {
         return Ok(parts.swap_remove(0).1);
@@ -61,6 +75,18 @@ pub(crate) fn policy(environment: &[(String, String)]) -> Result<Policy, PolicyE
         return Policy::from_toml("version = 1\n");
     }
     Policy::unite(&parts)
+}
+
+/// Whether the variable speaks of a dependency or operation of this policy, or of what every policy has.
+fn names(policy: &Policy, variable: &str) -> bool {
+    let lower = variable.to_ascii_lowercase();
+    let name = match lower.split("__").collect::<Vec<_>>()[..] {
+        [_, "runtime" | "defaults", ..] => return true,
+        [_, dependency, "operation", operation, ..] => format!("{dependency}.{operation}"),
+        [_, dependency, ..] => dependency.to_owned(),
+        _ => return false,
+    };
+    policy.dependencies().any(|known| known.name.replace('-', "_") == name)
 }
 
 /// The entry of a function in its own binary's policy. The macro found the name in this very text.
@@ -77,7 +103,10 @@ pub(crate) fn entry(site: &'static Site) -> Arc<Entry> {
     })
 }
 
-fn texts() -> BTreeMap<&'static str, (&'static str, &'static str)> {
+/// By package: the file's name and its text.
+type Texts = BTreeMap<&'static str, (&'static str, &'static str)>;
+
+fn texts() -> Texts {
     site::all()
         .map(|site| (site.spec().package, (site.spec().policy_file, site.spec().policy)))
         .collect()
@@ -103,6 +132,44 @@ fn known_good(text: &str) -> Policy {
 
 #[cfg(test)]
 mod tests {
+    use super::{Texts, united};
+
+    const A: &str =
+        "version = 1\n[dependency.a-1]\nfail = \"open\"\ntimeout = \"1s\"\n[dependency.both]\nfail = \"open\"\n";
+    const B: &str = "version = 1\n[dependency.b]\nfail = \"open\"\n[dependency.b.operation.get]\n[dependency.both]\nfail = \"open\"\n";
+
+    fn texts() -> Texts {
+        [("a", ("resilience.toml", A)), ("b", ("resilience.toml", B))].into()
+    }
+
+    fn variable(name: &str, value: &str) -> Vec<(String, String)> {
+        vec![(format!("RESILIENCE__{name}"), value.to_owned())]
+    }
+
+    #[test]
+    fn a_variable_is_for_the_packages_whose_text_has_its_name() {
+        let timeout = |variables: &[_], name: &str| {
+            let policy = united(&texts(), variables).unwrap();
+            let timeout = policy.dependency(name).unwrap().timeout;
+            timeout.map(|time| time.as_millis())
+        };
+        assert_eq!(timeout(&variable("A_1__TIMEOUT", "5ms"), "a-1"), Some(5));
+        assert_eq!(timeout(&variable("B__TIMEOUT", "6ms"), "b"), Some(6));
+        assert_eq!(
+            timeout(&variable("B__OPERATION__GET__TIMEOUT", "7ms"), "b.get"),
+            Some(7)
+        );
+        assert_eq!(timeout(&variable("BOTH__TIMEOUT", "8ms"), "both"), Some(8));
+        assert_eq!(timeout(&variable("DEFAULTS__TIMEOUT", "9ms"), "both"), Some(9));
+    }
+
+    #[test]
+    fn a_variable_that_no_package_has_a_name_for_is_a_fault() {
+        let error = united(&texts(), &variable("C__TIMEOUT", "5ms")).unwrap_err();
+        assert_eq!(error.faults().len(), 1, "{error}");
+        assert!(united(&texts(), &variable("B__TIMEOUT", "5")).is_err());
+    }
+
     #[test]
     fn the_texts_of_ours_load() {
         let _ = super::empty();

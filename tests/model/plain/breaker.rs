@@ -86,8 +86,17 @@ impl Breaker {
         }
     }
 
-    /// What the clock alone changes.
-    pub(crate) fn tick(&mut self, now: u64) {
+    /// What the clock alone changes: a probe beyond its time has failed, at the end of it, and open ends.
+    pub(crate) fn tick(&mut self, numbers: &Numbers, now: u64) {
+        if let State::HalfOpen { probes, .. } = &self.state
+            && let Some(late) = probes
+                .iter()
+                .map(|(_, limit)| *limit)
+                .min()
+                .filter(|limit| *limit < now)
+        {
+            self.open(numbers, "probe_timed_out", late);
+        }
         if let State::Open { until, .. } = self.state
             && now >= until
         {
@@ -102,13 +111,13 @@ impl Breaker {
     }
 
     /// What is left of open, for a call that would have to wait.
-    pub(crate) fn refuses(&mut self, now: u64) -> Option<u64> {
-        self.tick(now);
+    pub(crate) fn refuses(&mut self, numbers: &Numbers, now: u64) -> Option<u64> {
+        self.tick(numbers, now);
         self.open_left(now)
     }
 
     pub(crate) fn admit(&mut self, numbers: &Numbers, id: usize, limit: u64, now: u64) -> Result<Permit, String> {
-        self.tick(now);
+        self.tick(numbers, now);
         let counted = numbers.in_flight.is_some();
         let mut permit = Permit {
             period: Some(self.period),
@@ -123,7 +132,7 @@ impl Breaker {
                 return Ok(permit);
             }
             State::Open { until, sampled, .. } => {
-                if !numbers.sample_every.is_some_and(|every| now >= *sampled + every) {
+                if numbers.sample_every.is_none_or(|every| now < *sampled + every) {
                     return Err(format!("open {}", *until - now));
                 }
                 *sampled = now;
@@ -267,7 +276,7 @@ impl Breaker {
     }
 
     pub(crate) fn reload(&mut self, old: &Numbers, new: &Numbers, now: u64) {
-        self.tick(now);
+        self.tick(old, now);
         if old.window != new.window {
             self.window.clear();
         }
@@ -281,8 +290,8 @@ impl Breaker {
         self.open(numbers, "trip", now);
     }
 
-    pub(crate) fn reset(&mut self, now: u64) {
-        self.tick(now);
+    pub(crate) fn reset(&mut self, numbers: &Numbers, now: u64) {
+        self.tick(numbers, now);
         if self.word() == "closed" {
             (self.run, self.openings) = (0, 0);
             self.window.clear();

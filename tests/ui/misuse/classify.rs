@@ -45,4 +45,13 @@ union Both {
     b: i8,
 }
 
+#[derive(Classify)]
+enum OnAField {
+    #[classify(throttled)]
+    TooMany(#[classify(retry_after)] Duration),
+}
+
+#[derive(Classify)]
+struct Inner(#[classify(transparent)] std::io::Error);
+
 fn main() {}

@@ -270,10 +270,10 @@ async fn opaque(all: impl Iterator<Item = u32> + Clone + Send, mut rest: &str) -
 fn generics_and_opaque_types_are_run_again() {
     assert_eq!(block_on(is_send(generic(["a", "b"]))), Ok(1002));
     assert_eq!(
-        block_on(is_send(opaque([1, 2].into_iter(), "xyz"))).map(|mut all| all.next()),
+        block_on(is_send(opaque(IntoIterator::into_iter([1, 2]), "xyz"))).map(|mut all| all.next()),
         Ok(Some(5))
     );
-    assert!(block_on(opaque([1, 2].into_iter(), "x")).is_err());
+    assert!(block_on(opaque(IntoIterator::into_iter([1, 2]), "x")).is_err());
 }
 
 struct Conn {

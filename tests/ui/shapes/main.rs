@@ -22,6 +22,7 @@
     clippy::use_self
 )]
 
+mod alike;
 mod arguments;
 mod boxed;
 mod forms;

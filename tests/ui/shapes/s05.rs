@@ -13,5 +13,8 @@ async fn map_sum(it: impl Iterator<Item = u32> + Send, f: &(dyn Fn(u32) -> u32 +
 #[test]
 fn s05_impl_trait_argument_and_dyn_fn() {
     let k = 3;
-    assert_eq!(block_on(is_send(map_sum([1, 2].into_iter(), &|x| x * k))), Ok(9));
+    assert_eq!(
+        block_on(is_send(map_sum(IntoIterator::into_iter([1, 2]), &|x| x * k))),
+        Ok(9)
+    );
 }

@@ -165,7 +165,7 @@ fn a_good_result_that_follows_a_failure_is_never_left_out() {
 }
 
 #[test]
-fn in_flight_trips_once_admits_who_made_it_so_many_and_comes_back_to_none() {
+fn in_flight_trips_once_and_admits_who_made_it_so_many() {
     model("in_flight = 2\nfailure_rate = false", |breaker| {
         let (a, b) = (
             beside(&breaker, |breaker| admit(breaker, 0)),
@@ -176,6 +176,16 @@ fn in_flight_trips_once_admits_who_made_it_so_many_and_comes_back_to_none() {
         for (permit, _) in all {
             assert_eq!(breaker.settle(permit.unwrap(), GOOD, || 0), None);
         }
+        assert_eq!(breaker.in_flight.load(Ordering::Relaxed), 0);
+    });
+}
+
+#[test]
+fn the_count_in_flight_loses_nobody_who_comes_while_another_goes() {
+    model("in_flight = 3\nfailure_rate = false", |breaker| {
+        let a = beside(&breaker, |breaker| attempt(breaker, GOOD));
+        let made = attempt(&breaker, GOOD) + attempt(&breaker, GOOD);
+        assert_eq!((made, a.join().unwrap()), (0, 0));
         assert_eq!(breaker.in_flight.load(Ordering::Relaxed), 0);
     });
 }
