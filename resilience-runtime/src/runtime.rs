@@ -262,6 +262,15 @@ impl Runtime {
         emptied
     }
 
+    /// Takes the names of another runtime that this one lacks, with their state.
+    fn adopt(&self, other: &Self) {
+        let mut entries = HashMap::clone(&self.entries());
+        for (name, entry) in other.entries().iter() {
+            entries.entry(name.clone()).or_insert_with(|| Arc::clone(entry));
+        }
+        self.inner.entries.store(Arc::new(entries));
+    }
+
     fn required(&self, policy: &Policy) -> Vec<Missing> {
         if self.is_installed() {
             return missing::for_install(policy);

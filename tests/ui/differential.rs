@@ -19,7 +19,7 @@ const ROOM: usize = 512;
 const SEVERAL: [(&str, usize); 3] = [("forms.rs:", 3), ("s10.rs:", 2), ("s39.rs:", 3)];
 
 /// Tests of what the policy adds: rejections and their fallbacks, further attempts, slots, counts.
-const BY_THE_POLICY: [&str; 21] = [
+const BY_THE_POLICY: [&str; 22] = [
     "arguments::generics_and_opaque_types_are_run_again",
     "arguments::patterns_are_unpacked_for_each_attempt_and_passed_on_whole",
     "arguments::receivers_of_every_kind_are_there_again",
@@ -34,6 +34,7 @@ const BY_THE_POLICY: [&str; 21] = [
     "hygiene::raw_names_are_kept",
     "hygiene::s27_fragments_of_expressions_stay_grouped",
     "order::s19_every_order_of_the_attributes_means_the_same",
+    "s08::s08_a_pinned_receiver_is_lent_to_each_attempt_and_to_the_fallback",
     "s09::s09_fallback_as_a_free_function_a_path_in_another_module_an_associated_function_a_method",
     "s11::s11_inside_async_trait",
     "s13::s13_stacked_with_tracing_instrument_above_and_below",

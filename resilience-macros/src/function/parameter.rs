@@ -3,7 +3,7 @@
 use proc_macro2::{Group, Ident, Span};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, FnArg, Pat, ReceiverKind, Token, Type};
+use syn::{Attribute, FnArg, GenericArgument, Pat, PathArguments, ReceiverKind, Token, Type};
 
 use crate::code;
 
@@ -21,6 +21,8 @@ pub(crate) enum Passing {
 pub(crate) struct Receiver {
     pub(crate) token: Token![self],
     pub(crate) passing: Passing,
+    /// `Pin<&mut Self>`: lent like a `&mut`, by a call of its own.
+    pub(crate) pinned: bool,
     /// Whether the body speaks of it.
     pub(crate) used: bool,
 }
@@ -63,9 +65,12 @@ pub(super) fn read(inputs: &Punctuated<FnArg, Token![,]>, body: &Group) -> (Opti
         match input {
             FnArg::Receiver(this) => {
                 let word = Ident::new("self", this.self_token.span);
+                let pinned = matches!(&this.kind, ReceiverKind::Typed(_, ty) if is_pinned_exclusive(ty));
                 receiver = Some(Receiver {
                     token: this.self_token,
+                    pinned,
                     passing: match &this.kind {
+                        _ if pinned => Passing::Exclusive,
                         ReceiverKind::Reference(_, _, None) => Passing::Shared,
                         ReceiverKind::Reference(_, _, Some(_)) => Passing::Exclusive,
                         ReceiverKind::Typed(_, ty) => passing(ty),
@@ -102,6 +107,20 @@ fn passing(ty: &Type) -> Passing {
         Type::Group(group) => passing(&group.elem),
         Type::Paren(paren) => passing(&paren.elem),
         _ => Passing::Value,
+    }
+}
+
+/// Whether this is `Pin<&mut …>`, by any path to `Pin`.
+fn is_pinned_exclusive(ty: &Type) -> bool {
+    match ty {
+        Type::Group(group) => is_pinned_exclusive(&group.elem),
+        Type::Paren(paren) => is_pinned_exclusive(&paren.elem),
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| {
+            last.ident == "Pin"
+                && matches!(&last.arguments, PathArguments::AngleBracketed(of)
+                    if matches!(of.args.first(), Some(GenericArgument::Type(ty)) if passing(ty) == Passing::Exclusive))
+        }),
+        _ => false,
     }
 }
 

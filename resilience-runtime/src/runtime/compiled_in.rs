@@ -27,17 +27,25 @@ static COMPILED_IN: LazyLock<CompiledIn> = LazyLock::new(|| match policy(&[]) {
             target: TARGET, error = %error,
             "the policies compiled into this binary disagree: each function keeps the numbers of its own",
         );
-        let alone: BTreeMap<_, _> = texts()
-            .into_iter()
-            .filter_map(|(package, (file, text))| {
-                let policy = Policy::parse(text.as_bytes(), Path::new(file), &[]).ok()?;
-                Some((package, Runtime::new(policy)))
-            })
-            .collect();
-        let united = alone.values().next().cloned().unwrap_or_else(empty);
-        CompiledIn { united, alone }
+        apart(&texts())
     }
 });
+
+/// Each package by itself. Who asks by name finds every name: of those that disagree the first package's.
+fn apart(texts: &Texts) -> CompiledIn {
+    let alone: BTreeMap<_, _> = texts
+        .iter()
+        .filter_map(|(package, (file, text))| {
+            let policy = Policy::parse(text.as_bytes(), Path::new(file), &[]).ok()?;
+            Some((*package, Runtime::new(policy)))
+        })
+        .collect();
+    let united = alone.values().next().cloned().unwrap_or_else(empty);
+    for runtime in alone.values() {
+        united.adopt(runtime);
+    }
+    CompiledIn { united, alone }
+}
 
 /// The runtime of a process that set nothing up.
 pub(super) fn runtime() -> &'static Runtime {
@@ -132,7 +140,7 @@ fn known_good(text: &str) -> Policy {
 
 #[cfg(test)]
 mod tests {
-    use super::{Texts, united};
+    use super::{Texts, apart, united};
 
     const A: &str =
         "version = 1\n[dependency.a-1]\nfail = \"open\"\ntimeout = \"1s\"\n[dependency.both]\nfail = \"open\"\n";
@@ -144,6 +152,16 @@ mod tests {
 
     fn variable(name: &str, value: &str) -> Vec<(String, String)> {
         vec![(format!("RESILIENCE__{name}"), value.to_owned())]
+    }
+
+    #[test]
+    fn packages_that_disagree_are_all_found_by_name() {
+        let apart = apart(&texts());
+        for name in ["a-1", "b", "b.get", "both"] {
+            assert!(apart.united.guard(name).is_ok(), "{name}");
+            assert!(apart.united.available(name), "{name}");
+            assert!(apart.united.snapshot().dependency(name).is_some(), "{name}");
+        }
     }
 
     #[test]

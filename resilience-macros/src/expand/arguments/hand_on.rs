@@ -27,6 +27,9 @@ impl Arguments<'_> {
             let value = match this.receiver.passing {
                 Passing::Shared => token.into_token_stream(),
                 _ if this.last == Some(form) => token.into_token_stream(),
+                Passing::Exclusive if this.receiver.pinned => {
+                    quote_spanned!(at=> ::core::pin::Pin::as_mut(&mut #token))
+                }
                 Passing::Exclusive => quote_spanned!(at=> &mut *#token),
                 Passing::Value => quote_spanned!(at=> ::core::clone::Clone::clone(&#token)),
             };
