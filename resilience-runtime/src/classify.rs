@@ -4,8 +4,14 @@ mod io;
 
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
+#[cfg(feature = "sqlx")]
+pub mod sqlx;
+#[cfg(feature = "tonic")]
+pub mod tonic;
 
 use std::time::Duration;
 

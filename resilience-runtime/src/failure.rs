@@ -79,6 +79,34 @@ impl From<http::Error> for Failure<http::Error> {
     }
 }
 
+#[cfg(feature = "tonic")]
+impl From<tonic::Status> for Failure<tonic::Status> {
+    fn from(error: tonic::Status) -> Self {
+        Self::Error(error)
+    }
+}
+
+#[cfg(feature = "tonic")]
+impl From<tonic::transport::Error> for Failure<tonic::transport::Error> {
+    fn from(error: tonic::transport::Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+#[cfg(feature = "sqlx")]
+impl From<sqlx::Error> for Failure<sqlx::Error> {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+#[cfg(feature = "redis")]
+impl From<redis::RedisError> for Failure<redis::RedisError> {
+    fn from(error: redis::RedisError) -> Self {
+        Self::Error(error)
+    }
+}
+
 impl<E: Classify> Classify for Failure<E> {
     fn classify(&self) -> Outcome {
         match self {

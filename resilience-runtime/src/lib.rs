@@ -50,8 +50,8 @@
 //!
 //! # What counts
 //!
-//! The error type says it, once: [`Classify`], by hand or derived. [`std::io::Error`] is classified here; those of `http`
-//! and `reqwest` are behind the features of these names. `classify = path` on an attribute judges the return value
+//! The error type says it, once: [`Classify`], by hand or derived. [`std::io::Error`] is classified here; those of `http`,
+//! `reqwest`, `tonic`, `sqlx` and `redis` are behind the features of these names. `classify = path` on an attribute judges the return value
 //! instead, and is the way for functions that do not return a `Result`.
 //!
 //! # At start
@@ -74,7 +74,8 @@
 //!
 //! - `watch` (default): the operating system announces edits of the file; without it the content is polled.
 //! - `testing`: time follows tokio's clock, and `testing` sets states by hand. For users' own tests.
-//! - `http`, `reqwest`: their errors and statuses are classified.
+//! - `http`, `reqwest`, `tonic`, `sqlx`, `redis`: their errors and statuses are classified. No other part of the interface
+//!   knows a type of theirs.
 //!
 //! # Cancel safety
 //!

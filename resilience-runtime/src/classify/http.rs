@@ -62,7 +62,8 @@ impl Classify for ::http::Error {
     }
 }
 
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+/// When the far side says to come back; what makes no sense is nothing.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let said = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if !said.is_empty() && said.bytes().all(|byte| byte.is_ascii_digit()) {
         // More digits than fit is longer than anybody obeys; `max_hold` cuts it.

@@ -36,6 +36,17 @@ pub(super) fn sources<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Ite
     std::iter::successors(Some(error), |&error| error.source())
 }
 
+/// The kind of an error on a connection that is kept open between requests: one that ended early was lost, and one whose
+/// socket file is gone was never made.
+#[cfg(any(feature = "tonic", feature = "sqlx", feature = "redis"))]
+pub(super) fn kind_on_a_connection(error: &io::Error) -> FailureKind {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound => FailureKind::Connect,
+        io::ErrorKind::WouldBlock => FailureKind::Timeout,
+        other => kind(other),
+    }
+}
+
 fn kind(kind: io::ErrorKind) -> FailureKind {
     use io::ErrorKind;
     match kind {
