@@ -4,13 +4,15 @@
 mod loom;
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use resilience_policy::{Breaker as BreakerNumbers, Bulkhead as BulkheadNumbers, Dependency as Settings, Mode, Retry};
 
+use crate::attempts::{Attempts, Counts, Ending};
 use crate::clock::{self, NEVER, nanos};
 use crate::fallback;
+use crate::history::History;
 use crate::identity::Identity;
 use crate::layer::breaker::{Breaker, Transition};
 use crate::layer::bulkhead::Bulkhead;
@@ -19,7 +21,7 @@ use crate::layer::retry::Budget;
 use crate::mode::Active;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::tally::Tally;
+use crate::tally::{CallOutcome, Tally};
 use crate::words::Cause;
 
 /// What belongs to one name whatever the numbers are. A reload keeps it.
@@ -30,7 +32,12 @@ pub(crate) struct State {
     pub(crate) budget: Budget,
     pub(crate) hold: Hold,
     pub(crate) tally: Tally,
+    pub(crate) attempts: Attempts,
     pub(crate) fallback: Arc<fallback::State>,
+    /// What the breaker did.
+    pub(crate) history: History,
+    /// Operations that share the breaker.
+    sharers: Mutex<Vec<Arc<State>>>,
 }
 
 /// The numbers of one name and where their state stands. A call holds one from begin to end, so a
@@ -52,6 +59,8 @@ pub(crate) struct Pinned {
     /// Nanoseconds, [`NEVER`] for none.
     pub(crate) timeout: u64,
     pub(crate) instance: Arc<str>,
+    /// The hash of the policy that these numbers stand in.
+    pub(crate) policy: Arc<str>,
     /// Whether the chaos table acts.
     pub(crate) chaos: bool,
 }
@@ -64,12 +73,16 @@ impl Pinned {
     /// The breaker and its numbers, if the layer is on.
     pub(crate) fn breaker(&self) -> Option<(&Breaker, &BreakerNumbers)> {
         let numbers = self.settings.breaker.as_ref()?;
-        let state = if self.settings.breaker_shared {
+        Some((self.breaker_state().breaker.get()?, numbers))
+    }
+
+    /// The state that the breaker stands in, and its history.
+    pub(crate) fn breaker_state(&self) -> &State {
+        if self.settings.breaker_shared {
             &self.parent
         } else {
             &self.own
-        };
-        Some((state.breaker.get()?, numbers))
+        }
     }
 
     /// The name that owns the breaker: its transitions are reported under it.
@@ -258,6 +271,19 @@ impl Entry {
         }
     }
 
+    /// What the breaker did, which stands where the breaker stands.
+    pub(crate) fn history(&self, traits: Traits) -> &History {
+        if traits.has(Traits::BREAKER_SHARED) {
+            &self.parent.history
+        } else {
+            &self.own.history
+        }
+    }
+
+    pub(crate) fn attempts(&self) -> &Attempts {
+        &self.own.attempts
+    }
+
     #[inline]
     pub(crate) fn hold(&self) -> &Hold {
         &self.parent.hold
@@ -312,6 +338,7 @@ impl Entry {
             parent: Arc::clone(&held.parent),
             active: None,
             instance: Arc::clone(&held.instance),
+            policy: Arc::clone(&held.policy),
             chaos: held.chaos,
         }));
         // A reload in between wins; it has looked at the overrides itself.
@@ -343,6 +370,7 @@ pub(crate) struct Parts {
     pub(crate) parent: Arc<State>,
     pub(crate) active: Option<Arc<Active>>,
     pub(crate) instance: Arc<str>,
+    pub(crate) policy: Arc<str>,
     pub(crate) chaos: bool,
 }
 
@@ -354,6 +382,7 @@ impl Pinned {
             parent,
             active,
             instance,
+            policy,
             chaos,
         } = parts;
         let answer = active.as_ref().and_then(|active| active.set.answer.as_deref());
@@ -373,12 +402,40 @@ impl Pinned {
             parent,
             active,
             instance,
+            policy,
             chaos,
         }
     }
 }
 
 impl State {
+    /// How attempts of this name ended.
+    pub(crate) fn counts(&self) -> Counts {
+        let mut counts = self.attempts.counts();
+        let ended = self.tally.ended();
+        // A good attempt ends its call, and a call has one at most.
+        for (ending, outcome) in [
+            (Ending::Success, CallOutcome::Success),
+            (Ending::Business, CallOutcome::Business),
+        ] {
+            counts.ended[ending.place()] = ended[outcome as usize].iter().sum();
+        }
+        counts
+    }
+
+    /// How attempts ended of all names that share this breaker.
+    pub(crate) fn breaker_counts(&self) -> Counts {
+        let mut counts = self.counts();
+        for sharer in &*self.sharers.lock().unwrap_or_else(PoisonError::into_inner) {
+            counts.add(&sharer.counts());
+        }
+        counts
+    }
+
+    pub(crate) fn shared_by(&self, sharers: Vec<Arc<Self>>) {
+        *self.sharers.lock().unwrap_or_else(PoisonError::into_inner) = sharers;
+    }
+
     /// Makes the state that these numbers need, or gives it the new numbers.
     pub(crate) fn take_numbers(&self, settings: &Settings, now: u64) -> Renumbered {
         let mut done = Renumbered::default();

@@ -1,11 +1,14 @@
 //! What is reported. The guard, the runtime and the watcher make events; observers turn them into
 //! logs, metrics and records. Names and fields are stable, and never under a lock.
 
+mod why;
+
 use std::fmt::{self, Display};
 use std::time::Duration;
 
+use crate::attempts::Ending;
 use crate::dependency::Pinned;
-use crate::layer::breaker::{Transition, rate};
+use crate::layer::breaker::Transition;
 use crate::observe;
 use crate::outcome::Outcome;
 use crate::rejection::Rejection;
@@ -22,6 +25,21 @@ pub(crate) enum Served {
     Error,
 }
 
+impl Served {
+    /// In the order of their numbers.
+    pub(crate) const ALL: [Self; 4] = [Self::Primary, Self::Fallback, Self::Stale, Self::Error];
+
+    /// The word used in JSON and labels.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Primary => "primary",
+            Self::Fallback => "fallback",
+            Self::Stale => "stale",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// One event, borrowing from where it happened, so that an event nobody reads costs nothing.
 #[non_exhaustive]
 pub(crate) enum Event<'a> {
@@ -35,6 +53,13 @@ pub(crate) enum Event<'a> {
         slow_rate: Option<f64>,
         calls: u32,
         cooldown_ms: Option<u64>,
+        /// The number that decided, with its place.
+        threshold: &'a dyn Display,
+        /// Attempts since the change before, by outcome.
+        counts: &'a dyn Display,
+        /// The last kinds of bad results, newest first.
+        kinds: &'a dyn Display,
+        policy_hash: &'a str,
     },
     Rejected {
         dependency: &'a str,
@@ -155,6 +180,10 @@ impl<'a> Event<'a> {
                 slow_rate,
                 calls,
                 cooldown_ms,
+                threshold,
+                counts,
+                kinds,
+                policy_hash,
             } => {
                 fields.extend([
                     ("dependency", Text(dependency)),
@@ -167,6 +196,12 @@ impl<'a> Event<'a> {
                 fields.extend(failure_rate.map(|rate| ("failure_rate", Rate(rate))));
                 fields.extend(slow_rate.map(|rate| ("slow_rate", Rate(rate))));
                 fields.extend(cooldown_ms.map(|ms| ("cooldown_ms", Number(ms))));
+                fields.extend([
+                    ("threshold", Shown(threshold)),
+                    ("counts", Shown(counts)),
+                    ("kinds", Shown(kinds)),
+                    ("policy_hash", Text(policy_hash)),
+                ]);
             }
             Self::Rejected {
                 dependency,
@@ -271,19 +306,29 @@ pub(crate) fn emit(event: &Event<'_>) {
 }
 
 pub(crate) fn transition(pinned: &Pinned, made: Transition) {
+    transition_by(pinned, made, None);
+}
+
+/// A change that an attempt made which ended well; only its call will count it.
+pub(crate) fn transition_by(pinned: &Pinned, made: Transition, by: Option<Ending>) {
     let Some(numbers) = &pinned.settings.breaker else {
         return;
     };
+    let record = why::keep(pinned, numbers, made, by);
     emit(&Event::Transition {
         dependency: pinned.breaker_name(),
         instance: pinned.instance(),
-        from: made.from.as_str(),
-        to: made.to.as_str(),
-        cause: made.cause.as_str(),
-        failure_rate: rate(made.totals.failed, made.totals, numbers),
-        slow_rate: rate(made.totals.slow, made.totals, numbers),
-        calls: made.totals.calls,
-        cooldown_ms: made.cooldown.map(|nanos| nanos / 1_000_000),
+        from: record.from.as_str(),
+        to: record.to.as_str(),
+        cause: record.cause.as_str(),
+        failure_rate: record.failure_rate,
+        slow_rate: record.slow_rate,
+        calls: record.calls,
+        cooldown_ms: record.cooldown.map(|nanos| nanos / 1_000_000),
+        threshold: &why::Threshold(&record),
+        counts: &why::Counts(&record),
+        kinds: &why::Kinds(&record),
+        policy_hash: &record.policy,
     });
 }
 
@@ -362,6 +407,10 @@ mod tests {
                 slow_rate: Some(0.0),
                 calls: 20,
                 cooldown_ms: Some(30_000),
+                threshold: &"breaker.failure_rate = 0.5 at resilience.toml:7",
+                counts: &"10 success, 10 timeout",
+                kinds: &"timeout",
+                policy_hash: "7f3a91",
             },
             Event::Rejected {
                 dependency: "payrail",
@@ -430,7 +479,8 @@ mod tests {
         assert_eq!(
             seen,
             [
-                "breaker.transition: dependency instance from to cause calls failure_rate slow_rate cooldown_ms",
+                "breaker.transition: dependency instance from to cause calls failure_rate slow_rate cooldown_ms threshold \
+                 counts kinds policy_hash",
                 "call.rejected: dependency function reason observed",
                 "breaker.sample: dependency outcome slow",
                 "hold.cut: dependency asked_ms obeyed_ms",

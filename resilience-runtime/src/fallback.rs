@@ -21,8 +21,8 @@ pub use key::{StaleKey, stale_key};
 
 use std::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::clock;
 use crate::dependency::Pinned;
@@ -69,8 +69,30 @@ pub(crate) struct State {
     slots: slots::Slots,
     stale: stale::Cache,
     flights: flights::Flights,
-    used: [AtomicU64; Kind::ALL.len()],
+    used: OnceLock<Box<Used>>,
 }
+
+/// How often each kind of form had the last word, by why it was asked.
+type Used = [[AtomicU64; REASONS.len()]; Kind::ALL.len()];
+
+/// Why a chain may begin: the reason of a rejection, or what the body's failure was.
+pub(crate) const REASONS: [&str; 15] = [
+    "open",
+    "probes_busy",
+    "held",
+    "isolated",
+    "bulkhead_full",
+    "wait_timed_out",
+    "timed_out",
+    "deadline_exceeded",
+    "timeout",
+    "connect",
+    "server",
+    "protocol",
+    "other",
+    "throttled",
+    "ignored",
+];
 
 impl State {
     #[cfg(test)]
@@ -80,10 +102,21 @@ impl State {
 
     /// How often each kind of form had the last word, by the kind's name.
     pub(crate) fn used(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = self.used_by_reason();
         Kind::ALL
             .into_iter()
-            .zip(&self.used)
-            .map(|(kind, used)| (kind.as_str(), used.load(Ordering::Relaxed)))
+            .map(move |kind| (kind.as_str(), counts[kind as usize].iter().sum()))
+    }
+
+    /// The same, by why it was asked, in the order of [`REASONS`].
+    pub(crate) fn used_by_reason(&self) -> [[u64; REASONS.len()]; Kind::ALL.len()] {
+        let mut counts = [[0; REASONS.len()]; Kind::ALL.len()];
+        if let Some(used) = self.used.get() {
+            for (count, cell) in counts.iter_mut().flatten().zip(used.iter().flatten()) {
+                *count = cell.load(Ordering::Relaxed);
+            }
+        }
+        counts
     }
 
     /// Slots of `path` and `with` that are taken now.
@@ -92,8 +125,11 @@ impl State {
         self.slots.taken()
     }
 
-    fn count(&self, kind: Kind) {
-        self.used[kind as usize].fetch_add(1, Ordering::Relaxed);
+    fn count(&self, kind: Kind, reason: &str) {
+        let row = &self.used.get_or_init(Box::default)[kind as usize];
+        let place = REASONS.iter().position(|known| *known == reason);
+        // Every word of an outcome or a rejection that begins a chain is in the list; a test says so.
+        row[place.unwrap_or(REASONS.len() - 1)].fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -31,10 +31,11 @@ pub use handle::{CallOnce, Guard};
 pub(crate) use look::{read_breaker, would_admit};
 pub use woven::{Attempt, Call, Only};
 
+use crate::attempts::Ending;
 use crate::clock::{self, NEVER, nanos};
 use crate::dependency::{Entry, Pinned, Traits};
 use crate::event::{self, Served};
-use crate::layer::breaker::{Mark, Permit, Transitions};
+use crate::layer::breaker::{Kind, Mark, Permit, Transitions};
 use crate::layer::bulkhead::{Key, Slot, Ticket};
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
 use crate::rejection::{Reason, Rejection};
@@ -269,6 +270,7 @@ impl<'e> Calling<'e> {
     fn reject(&mut self, reason: Reason, retry_after: Option<u64>) -> Rejection {
         self.ended = Some(CallOutcome::Rejected);
         self.release_slot();
+        self.entry.attempts().reject(reason);
         let rejection = Rejection::told(self.entry.identity(), reason, retry_after);
         event::rejected(self.function(), &rejection, false);
         rejection
@@ -276,6 +278,7 @@ impl<'e> Calling<'e> {
 
     /// The rejection of an attempt that was cut.
     fn cut(&mut self, reason: Reason) -> Rejection {
+        self.entry.attempts().reject(reason);
         let rejection = Rejection::told(self.pinned().identity, reason, None);
         event::rejected(self.function(), &rejection, false);
         rejection
@@ -295,6 +298,16 @@ impl<'e> Calling<'e> {
 
     /// Gives back the permit of an attempt that was dropped.
     fn abandon(&self, running: Running) {
+        self.entry.attempts().end(Ending::Cancelled);
+        if let Some(permit) = &running.permit
+            && let Kind::Probe(_) = permit.kind()
+        {
+            self.entry.history(self.traits).probed(Ending::Cancelled);
+        }
+        self.give_back(running);
+    }
+
+    fn give_back(&self, running: Running) {
         if let Some(permit) = running.permit
             && let Some(breaker) = self.entry.breaker(self.traits)
             && let Some(made) = breaker.settle(permit, Mark::Uncounted, clock::now)

@@ -83,6 +83,7 @@
 //! success nor as failure, and runs no fallback.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod attempts;
 mod available;
 pub mod classify;
 mod clock;
@@ -93,6 +94,7 @@ mod event;
 mod failure;
 mod fallback;
 mod guard;
+mod history;
 mod identity;
 mod init;
 mod instance;
@@ -134,5 +136,8 @@ pub use outcome::{Classify, FailureKind, Outcome};
 pub use rejection::{Reason, Rejection};
 pub use runtime::{OverrideError, ReloadError, ReloadReport, Runtime, Scope, UnknownDependency};
 pub use served::{Freshness, Served};
-pub use snapshot::{DependencySnapshot, OverrideSnapshot, PolicySnapshot, Snapshot};
+pub use snapshot::{
+    DependencySnapshot, NumberSnapshot, NumberValue, OverrideSnapshot, PolicySnapshot, ReloadsSnapshot, Snapshot,
+    ThresholdSnapshot, TransitionSnapshot,
+};
 pub use words::State;

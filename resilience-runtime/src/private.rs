@@ -63,3 +63,17 @@ pub enum Form {
     /// `none = "reason"`
     None(&'static str),
 }
+
+impl Form {
+    /// The kind's word, as metrics and the snapshot have it.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Value => "value",
+            Self::Path(_) => "path",
+            Self::With(_) => "with",
+            Self::Stale => "stale",
+            Self::Refuse(_) => "refuse",
+            Self::None(_) => "none",
+        }
+    }
+}

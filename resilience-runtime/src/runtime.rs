@@ -8,7 +8,7 @@ mod reload;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
@@ -22,6 +22,7 @@ pub(crate) use current::last_seen;
 pub(crate) use current::{installed, scoped, see};
 pub use overrides::OverrideError;
 pub(crate) use overrides::Overrides;
+pub(crate) use reload::Reloads;
 pub use reload::{ReloadError, ReloadReport};
 
 use crate::clock;
@@ -30,6 +31,7 @@ use crate::event::{self, Event};
 use crate::guard::{self, Guard};
 use crate::init::InitError;
 use crate::missing::{self, Missing};
+use crate::private::Form;
 use crate::site::{self, Site};
 
 /// A policy in force with the state of its dependencies: breakers, slots, budgets, counts.
@@ -61,6 +63,7 @@ struct Inner {
     overrides: Mutex<Overrides>,
     installed: AtomicBool,
     refusal: Mutex<Option<String>>,
+    reloads: Mutex<Reloads>,
     /// Names that the policy lacks and that were said to be lacking.
     said: Mutex<HashSet<String>>,
 }
@@ -89,6 +92,7 @@ impl Runtime {
                 overrides: Mutex::new(Overrides::default()),
                 installed: AtomicBool::new(false),
                 refusal: Mutex::new(None),
+                reloads: Mutex::default(),
                 said: Mutex::new(HashSet::new()),
             }),
         };
@@ -211,8 +215,22 @@ impl Runtime {
             .clone()
     }
 
-    pub(crate) fn set_refusal(&self, refusal: Option<String>) {
+    fn set_refusal(&self, refusal: Option<String>) {
         *self.inner.refusal.lock().unwrap_or_else(PoisonError::into_inner) = refusal;
+    }
+
+    pub(crate) fn reloads(&self) -> Reloads {
+        self.lock_reloads().clone()
+    }
+
+    /// A policy file was refused, or is gone.
+    pub(crate) fn refuse(&self, refusal: String) {
+        self.lock_reloads().refused += 1;
+        self.set_refusal(Some(refusal));
+    }
+
+    fn lock_reloads(&self) -> MutexGuard<'_, Reloads> {
+        self.inner.reloads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Points every name of `policy` at its state and its numbers; names the breakers whose window starts empty.
@@ -222,13 +240,18 @@ impl Runtime {
         let mut states = self.inner.states.lock().unwrap_or_else(PoisonError::into_inner);
         let overrides = self.inner.overrides.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.inner.entries.load_full();
+        let hash: Arc<str> = policy.hash().into();
         let mut entries = HashMap::new();
+        let mut sharers: HashMap<&str, Vec<Arc<State>>> = HashMap::new();
         for settings in policy.shared() {
             let own = Arc::clone(states.entry(settings.name.clone()).or_default());
             let parent = settings.parent.as_ref().map_or_else(
                 || Arc::clone(&own),
                 |parent| Arc::clone(states.entry(parent.clone()).or_default()),
             );
+            if let Some(parent) = settings.parent.as_deref().filter(|_| settings.breaker_shared) {
+                sharers.entry(parent).or_default().push(Arc::clone(&own));
+            }
             let renumbered = own.take_numbers(settings, now);
             if renumbered.emptied {
                 emptied.push(settings.name.clone());
@@ -242,6 +265,7 @@ impl Runtime {
                 parent,
                 active: overrides.active(&settings.name, settings.parent.as_deref(), now),
                 instance: Arc::clone(&self.inner.instance),
+                policy: Arc::clone(&hash),
                 chaos: policy.runtime().chaos,
             });
             // Guards and functions hold the entry itself, so a name that stays keeps it.
@@ -253,6 +277,9 @@ impl Runtime {
                 None => Arc::new(Entry::new(pinned)),
             };
             entries.insert(settings.name.as_str().into(), entry);
+        }
+        for (name, state) in &*states {
+            state.shared_by(sharers.remove(name.as_str()).unwrap_or_default());
         }
         self.inner.entries.store(Arc::new(entries));
         drop((states, overrides));
@@ -345,4 +372,16 @@ pub(crate) fn functions_of(dependency: &str) -> Vec<String> {
         .collect();
     functions.sort();
     functions
+}
+
+/// The kinds of fallback that functions have which name a dependency.
+pub(crate) fn forms_of(dependency: &str) -> Vec<&'static str> {
+    let mut forms: Vec<_> = site::all()
+        .filter(|site| site.spec().dependency == dependency)
+        .flat_map(|site| site.spec().forms)
+        .map(Form::kind)
+        .collect();
+    forms.sort_unstable();
+    forms.dedup();
+    forms
 }

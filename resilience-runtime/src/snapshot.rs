@@ -1,16 +1,18 @@
 //! What is so now, for pages, logs and tests.
 
+mod collect;
+mod record;
+
+pub use record::{NumberSnapshot, NumberValue, ReloadsSnapshot, ThresholdSnapshot, TransitionSnapshot};
+
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde::Serialize;
 
-use crate::clock;
-use crate::dependency::{Entry, Pinned};
+use crate::dependency::Pinned;
 use crate::guard::read_breaker;
-use crate::layer::breaker::rate;
-use crate::mode::Active;
-use crate::runtime::{Runtime, functions_of};
+use crate::runtime::Runtime;
 use crate::words::State;
 
 /// Everything that a runtime knows of itself, at one moment. Durations are seconds, moments Unix time in seconds.
@@ -39,6 +41,10 @@ pub struct PolicySnapshot {
     pub stale: bool,
     /// Why the file was refused.
     pub refusal: Option<String>,
+    /// How often a policy took the place of another, and how often one was refused.
+    pub reloads: ReloadsSnapshot,
+    /// When the last ones took place, oldest first.
+    pub reloaded_at: Vec<f64>,
 }
 
 /// One dependency or operation.
@@ -80,6 +86,48 @@ pub struct DependencySnapshot {
     pub overridden: Option<OverrideSnapshot>,
     /// The annotated functions that name it.
     pub functions: Vec<String>,
+    /// What it is, in the policy's words.
+    pub about: Option<String>,
+    /// `closed`: a fallback may only refuse; or `open`.
+    pub fail: &'static str,
+    /// Who decided that.
+    pub agreed: Option<String>,
+    /// What the breaker looks at: `20 calls` or `30s`.
+    pub window: Option<String>,
+    /// Results in the window before a rate is looked at.
+    pub minimum_calls: Option<u32>,
+    /// For how long it has not been closed, half-open times included.
+    pub open_for: Option<f64>,
+    /// What is left until the next probe, while open.
+    pub next_probe_in: Option<f64>,
+    /// Why it last left closed.
+    pub opened: Option<TransitionSnapshot>,
+    /// The last 32 changes of state, oldest first.
+    pub transitions: Vec<TransitionSnapshot>,
+    /// How often it left closed in the last ten minutes.
+    pub openings: usize,
+    /// Whether that is three times or more: it heals for a moment and falls again.
+    pub flapping: bool,
+    /// Calls that ended, by outcome.
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// Calls that ended, by who answered: `primary`, `fallback`, `stale`, `error`.
+    pub served: BTreeMap<&'static str, u64>,
+    /// Attempts that ended, by outcome; of a failure by its kind.
+    pub attempts: BTreeMap<&'static str, u64>,
+    /// Attempts that were seen and did not count for the breaker: throttled, ignored, and failures of kinds that
+    /// `failures` does not list.
+    pub uncounted: BTreeMap<&'static str, u64>,
+    /// Calls that were rejected, by reason; time-outs included.
+    pub rejections: BTreeMap<&'static str, u64>,
+    /// Attempts that repeated another.
+    pub retries: u64,
+    /// Probes that ended, by outcome.
+    pub probes: BTreeMap<&'static str, u64>,
+    /// Forms of fallback that a function has, that may answer, and that never had the last word: nobody knows
+    /// whether they work.
+    pub never_ran: Vec<&'static str>,
+    /// The numbers in force, with where each stands.
+    pub numbers: Vec<NumberSnapshot>,
 }
 
 /// An override in force.
@@ -120,10 +168,11 @@ impl Runtime {
     pub fn snapshot(&self) -> Snapshot {
         let in_force = self.in_force();
         let refusal = self.refusal();
+        let reloads = self.reloads();
         let dependencies = self
             .entries()
             .iter()
-            .map(|(name, entry)| (name.to_string(), of_entry(entry)))
+            .map(|(name, entry)| (name.to_string(), collect::of_entry(entry)))
             .collect();
         Snapshot {
             instance: self.instance().to_owned(),
@@ -133,40 +182,14 @@ impl Runtime {
                 loaded_at: unix(in_force.loaded_at),
                 stale: refusal.is_some(),
                 refusal,
+                reloads: ReloadsSnapshot {
+                    accepted: reloads.accepted,
+                    refused: reloads.refused,
+                },
+                reloaded_at: reloads.at.iter().copied().map(unix).collect(),
             },
             dependencies,
         }
-    }
-}
-
-fn of_entry(entry: &Entry) -> DependencySnapshot {
-    let pinned = entry.pin();
-    let now = clock::now();
-    let reading = read_breaker(&pinned);
-    let numbers = pinned.settings.breaker.as_ref();
-    let totals = reading.map(|reading| reading.totals).unwrap_or_default();
-    let share = |count| numbers.and_then(|numbers| rate(count, totals, numbers));
-    let bulkhead = pinned.bulkhead();
-    DependencySnapshot {
-        state: reading.map(|reading| reading.state.as_str()),
-        mode: pinned.mode.as_str(),
-        cause: reading
-            .and_then(|reading| reading.cause)
-            .map(crate::words::Cause::as_str),
-        since: reading.map(|reading| unix(wall_at(reading.since, now))),
-        calls: totals.calls,
-        failure_rate: share(totals.failed),
-        slow_rate: share(totals.slow),
-        retry_after: retry_after(&pinned, reading.and_then(|reading| reading.retry_after)),
-        in_flight: in_flight(&pinned),
-        limit: bulkhead.map(|(_, numbers)| numbers.max_concurrent),
-        waiting: bulkhead.map_or(0, |(bulkhead, _)| bulkhead.waiting()),
-        max_waiting: bulkhead.map(|(_, numbers)| numbers.max_waiting),
-        retry_budget: pinned.retry().map(|(budget, numbers)| budget.left(numbers, now)),
-        fallbacks: pinned.own_fallbacks(),
-        degraded_ratio: pinned.own.tally.degraded_ratio(now),
-        overridden: pinned.active.as_deref().map(of_override),
-        functions: functions_of(&entry.name),
     }
 }
 
@@ -182,28 +205,6 @@ pub(crate) fn in_flight(pinned: &Pinned) -> u64 {
 #[cfg_attr(not(feature = "testing"), allow(dead_code))]
 pub(crate) fn state(pinned: &Pinned) -> State {
     read_breaker(pinned).map_or(State::Closed, |reading| reading.state)
-}
-
-fn retry_after(pinned: &Pinned, breaker: Option<u64>) -> Option<f64> {
-    let held = pinned.hold().left(clock::now);
-    breaker.max(held).map(|left| Duration::from_nanos(left).as_secs_f64())
-}
-
-fn of_override(active: &Active) -> OverrideSnapshot {
-    let set = &active.set;
-    OverrideSnapshot {
-        mode: set.mode.as_str(),
-        by: set.by.clone(),
-        reason: set.reason.clone(),
-        until: unix(set.until),
-        answer: set.answer.clone(),
-    }
-}
-
-fn wall_at(at: u64, now: u64) -> SystemTime {
-    clock::wall()
-        .checked_sub(Duration::from_nanos(now.saturating_sub(at)))
-        .unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 fn unix(moment: SystemTime) -> f64 {

@@ -27,8 +27,36 @@ pub(crate) enum CallOutcome {
     Panicked,
 }
 
-const OUTCOMES: usize = 8;
-const SERVED: usize = 4;
+impl CallOutcome {
+    /// In the order of their numbers.
+    pub(crate) const ALL: [Self; OUTCOMES] = [
+        Self::Success,
+        Self::Business,
+        Self::Failure,
+        Self::Throttled,
+        Self::Ignored,
+        Self::Rejected,
+        Self::Cancelled,
+        Self::Panicked,
+    ];
+
+    /// The word used in JSON and labels.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Business => "business",
+            Self::Failure => "failure",
+            Self::Throttled => "throttled",
+            Self::Ignored => "ignored",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+            Self::Panicked => "panicked",
+        }
+    }
+}
+
+pub(crate) const OUTCOMES: usize = 8;
+pub(crate) const SERVED: usize = Served::ALL.len();
 
 /// The counts of one name.
 #[derive(Debug)]
@@ -165,14 +193,20 @@ impl Tally {
         self.sums().0
     }
 
-    /// Calls that ended this way.
-    #[cfg(test)]
-    pub(crate) fn ended(&self, outcome: CallOutcome) -> u64 {
-        self.sum(|cells| cells.0[outcome as usize].iter().map(load).sum())
+    /// Calls that ended, by outcome and by who answered.
+    pub(crate) fn ended(&self) -> [[u64; SERVED]; OUTCOMES] {
+        let mut sums = [[0; SERVED]; OUTCOMES];
+        let threads = self.lock();
+        for cells in threads.alive.iter().map(|cells| &**cells).chain([&threads.gone]) {
+            for (sum, cell) in sums.iter_mut().flatten().zip(cells.0.iter().flatten()) {
+                *sum += load(cell);
+            }
+        }
+        sums
     }
 
     /// Calls that were answered by this.
-    pub(crate) fn served(&self, served: Served) -> u64 {
+    fn served(&self, served: Served) -> u64 {
         self.sum(|cells| cells.0.iter().map(|row| load(&row[served as usize])).sum())
     }
 
@@ -236,7 +270,7 @@ mod tests {
         assert_eq!(
             (
                 tally.calls(),
-                tally.ended(CallOutcome::Success),
+                tally.ended()[CallOutcome::Success as usize].iter().sum::<u64>(),
                 tally.served(Served::Stale)
             ),
             (17, 15, 1)

@@ -136,7 +136,7 @@ impl Watcher {
             Change::None => {}
             Change::Missing => {
                 let file = self.policy.path().display().to_string();
-                self.runtime.set_refusal(Some(format!("{file}: the file is missing")));
+                self.runtime.refuse(format!("{file}: the file is missing"));
                 event::emit(&Event::Missing { file: &file });
             }
             Change::Unreadable(error) => self.refuse(&error),
@@ -159,22 +159,27 @@ impl Watcher {
 
     fn take_policy(&mut self, bytes: &[u8]) {
         let parsed = Policy::parse(bytes, self.policy.path(), &self.environment);
-        let answer = parsed
-            .map_err(Into::into)
-            .and_then(|policy| self.runtime.reload(policy));
-        match answer {
+        let policy = match parsed {
+            Ok(policy) => policy,
+            Err(error) => return self.refuse(&error),
+        };
+        match self.runtime.reload(policy) {
             Ok(_) => {
                 let overrides = overrides_file(&self.runtime, self.policy.path());
                 if overrides != self.overrides.path() {
                     self.overrides = Tracked::optional(overrides);
                 }
             }
-            Err(error) => self.refuse(&error),
+            Err(error) => self.tell_refusal(&error),
         }
     }
 
     fn refuse(&self, error: &dyn std::fmt::Display) {
-        self.runtime.set_refusal(Some(error.to_string()));
+        self.runtime.refuse(error.to_string());
+        self.tell_refusal(error);
+    }
+
+    fn tell_refusal(&self, error: &dyn std::fmt::Display) {
         let file = self.policy.path().display().to_string();
         event::emit(&Event::Refused { file: &file, error });
     }

@@ -33,3 +33,4 @@ mod sums;
 mod threads;
 mod time_windows;
 mod timeout;
+mod why;

@@ -68,11 +68,16 @@ async fn a_snapshot_has_the_same_keys_whatever_the_tables() {
     ] {
         let json = serde_json::to_value(Stand::new(lines).runtime.snapshot()).unwrap();
         assert_eq!(keys(&json), "dependencies instance policy");
-        assert_eq!(keys(&json["policy"]), "file hash loaded_at refusal stale");
+        assert_eq!(
+            keys(&json["policy"]),
+            "file hash loaded_at refusal reloaded_at reloads stale"
+        );
         assert_eq!(
             keys(&json["dependencies"]["far"]),
-            "calls cause degraded_ratio failure_rate fallbacks functions in_flight limit max_waiting mode override \
-             retry_after retry_budget since slow_rate state waiting"
+            "about agreed attempts calls cause degraded_ratio fail failure_rate fallbacks flapping functions in_flight limit \
+             max_waiting minimum_calls mode never_ran next_probe_in numbers open_for opened openings outcomes override \
+             probes rejections retries retry_after retry_budget served since slow_rate state transitions uncounted \
+             waiting window"
         );
     }
 }

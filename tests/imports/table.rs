@@ -54,11 +54,12 @@ pub(crate) const RUNTIME: &[Row] = &[
     // The pipe, from its source on.
     row("init", "missing runtime watch"),
     row("watch", "clock event mode runtime"),
-    row("runtime", "clock dependency event guard init instance missing mode site"),
-    row("dependency", "clock fallback identity layer mode private sync tally words"),
-    row("guard", "clock deadline dependency event failure fallback keys layer ops outcome private rejection runtime::last_seen served site tally"),
+    row("runtime", "clock dependency event guard init instance missing mode private::Form site"),
+    row("dependency", "attempts clock fallback history identity layer mode private sync tally words"),
+    row("guard", "attempts clock deadline dependency event failure fallback keys layer ops outcome private rejection runtime::last_seen served site tally"),
     row("fallback", "clock degraded dependency event failure guard::Calling identity ops outcome private rejection served site"),
-    row("event", "dependency layer::breaker observe outcome rejection testing::note"),
+    row("event", "attempts dependency layer::breaker observe outcome rejection testing::note"),
+    row("event::why", "attempts dependency history layer::breaker words"),
     Row { module: "observe", may: "event", foreign: Some("tracing metrics"), never: "Mutex" },
     // The layers.
     row("layer", ""),
@@ -71,7 +72,7 @@ pub(crate) const RUNTIME: &[Row] = &[
     // What the macros and users see.
     row("private", "classify::RetryAfter fallback guard ops site"),
     row("available", "runtime"),
-    row("snapshot", "clock dependency guard::read_breaker layer::breaker::rate mode runtime words"),
+    row("snapshot", "attempts clock dependency event::Served guard::read_breaker history layer::breaker::rate mode runtime tally words"),
     row("testing", "clock dependency event identity rejection runtime snapshot words"),
     row("site", "dependency guard::EntryRef private runtime"),
     row("missing", "private site"),
@@ -83,6 +84,8 @@ pub(crate) const RUNTIME: &[Row] = &[
     row("failure", "outcome rejection"),
     row("rejection", "identity outcome"),
     row("tally", "event::Served"),
+    row("attempts", "outcome rejection"),
+    row("history", "attempts outcome words"),
     row("mode", "clock"),
     // Leaves.
     row("clock", ""),

@@ -281,9 +281,10 @@ impl<O: Ops> Chain<O> {
 
     /// Ends the call. User code that follows may panic without the call being counted as dropped.
     fn end(&mut self, kind: Option<Kind>, served: Served) {
+        let first = kind.map(|_| self.first());
         if let Some(call) = self.call.take() {
-            if let Some(kind) = kind {
-                call.pinned().fallback.count(kind);
+            if let (Some(kind), Some(first)) = (kind, first) {
+                call.pinned().fallback.count(kind, first);
             }
             call.close(served);
         }

@@ -644,3 +644,14 @@ fn chains_and_their_futures_are_send_when_the_answers_are() {
 fn idle_state_is_small() {
     assert!(size_of::<State>() <= 1024);
 }
+
+#[test]
+fn everything_that_begins_a_chain_has_a_word_in_the_list() {
+    let failures = crate::outcome::FailureKind::ALL
+        .iter()
+        .map(|kind| Outcome::Failure(*kind));
+    let outcomes = failures.chain([Outcome::Throttled { retry_after: None }, Outcome::Ignored]);
+    let reasons = crate::rejection::Reason::ALL.iter().map(|reason| reason.as_str());
+    let words: Vec<_> = reasons.chain(outcomes.map(Outcome::word)).collect();
+    assert_eq!(words, super::REASONS);
+}

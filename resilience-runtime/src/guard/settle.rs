@@ -3,6 +3,7 @@
 use resilience_policy::{Mode, Throttle};
 
 use super::{Calling, Running};
+use crate::attempts::Ending;
 use crate::clock::{self, NEVER, nanos};
 use crate::dependency::Pinned;
 use crate::event::{self, Served};
@@ -23,6 +24,13 @@ pub(super) enum Finish {
 }
 
 impl Finish {
+    fn ending(self) -> Ending {
+        match self {
+            Self::Panicked => Ending::Panicked,
+            finish => finish.outcome().into(),
+        }
+    }
+
     fn outcome(self) -> Outcome {
         match self {
             Self::Judged(outcome) => outcome,
@@ -40,6 +48,7 @@ impl Calling<'_> {
         };
         let pinned = self.pin();
         let outcome = self.obeyed(&pinned, finish.outcome());
+        self.entry.attempts().end(finish.ending());
         if pinned.mode != Mode::Off {
             let late = self.is_late(&pinned, &running);
             if late {
@@ -83,13 +92,14 @@ impl Calling<'_> {
         } = running;
         let Some(permit) = permit else { return };
         let (Some(breaker), Some(numbers)) = (self.entry.breaker(self.traits), &pinned.settings.breaker) else {
-            return self.abandon(Running {
+            return self.give_back(Running {
                 permit: Some(permit),
                 started,
                 limit,
                 reason,
             });
         };
+        let judged = finish.ending();
         // What observe did not cut counts as cut, in the report of a sample too.
         let finish = match finish {
             Finish::Judged(_) if late => Finish::TimedOut(Reason::TimedOut),
@@ -111,11 +121,29 @@ impl Calling<'_> {
             },
             _ => Mark::Uncounted,
         };
+        self.note(permit.kind(), judged, mark, outcome, slow);
         if permit.kind() == Kind::Sample {
             event::sample(pinned, outcome, slow);
         }
         if let Some(made) = breaker.settle(permit, mark, clock::now) {
-            event::transition(pinned, made);
+            // A good attempt is counted with its call, a moment later.
+            event::transition_by(pinned, made, Some(judged));
+        }
+    }
+
+    /// Keeps of an attempt what explains the breaker later.
+    fn note(&self, kind: Kind, judged: Ending, mark: Mark, outcome: Outcome, slow: bool) {
+        let history = self.entry.history(self.traits);
+        if slow {
+            self.entry.attempts().was_slow();
+        }
+        match (mark, outcome) {
+            (Mark::Failure { .. }, Outcome::Failure(kind)) => history.failed(kind),
+            (Mark::Success { slow: true }, _) => history.was_slow(),
+            _ => {}
+        }
+        if let Kind::Probe(_) = kind {
+            history.probed(judged);
         }
     }
 
@@ -176,6 +204,7 @@ impl Calling<'_> {
             return false;
         }
         self.pause_until = if pause.is_zero() { 0 } else { until };
+        self.entry.attempts().retry();
         true
     }
 }

@@ -124,7 +124,7 @@ impl<'s, 'e> Short<'s, 'e> {
         {
             let slow = self.started != 0 && clock::now().saturating_sub(self.started) > self.entry.slow_after();
             if slow || !breaker.is_clean_in(self.period) {
-                self.settle_counted(breaker, slow);
+                self.settle_counted(breaker, slow, outcome);
             }
         }
         self.release();
@@ -143,6 +143,7 @@ impl<'s, 'e> Short<'s, 'e> {
         self.at = At::Ended;
         self.release();
         let rejection = Rejection::told(self.entry.identity(), Reason::Open, Some(retry_after));
+        self.entry.attempts().reject(Reason::Open);
         event::rejected("guard", &rejection, false);
         self.entry
             .tally()
@@ -157,9 +158,13 @@ impl<'s, 'e> Short<'s, 'e> {
     }
 
     #[inline(never)]
-    fn settle_counted(&self, breaker: &Breaker, slow: bool) {
+    fn settle_counted(&self, breaker: &Breaker, slow: bool, outcome: Outcome) {
+        if slow {
+            self.entry.attempts().was_slow();
+            self.entry.history(self.traits).was_slow();
+        }
         if let Some(made) = breaker.settle(Permit::ordinary(self.period), Mark::Success { slow }, clock::now) {
-            event::transition(&self.entry.pin(), made);
+            event::transition_by(&self.entry.pin(), made, Some(outcome.into()));
         }
     }
 

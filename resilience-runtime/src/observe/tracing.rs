@@ -23,10 +23,14 @@ pub(crate) fn event(event: &Event<'_>) {
             slow_rate,
             calls,
             cooldown_ms,
+            threshold,
+            counts,
+            kinds,
+            policy_hash,
         } => {
             ::tracing::warn!(
                 target: TARGET, event = name, dependency, instance, from, to, cause, failure_rate, slow_rate, calls,
-                cooldown_ms, "breaker of `{dependency}` went from {from} to {to}: {cause}",
+                cooldown_ms, threshold = %threshold, counts = %counts, kinds = %kinds, policy_hash, "breaker of `{dependency}` went from {from} to {to}: {cause}",
             );
         }
         Event::Rejected {

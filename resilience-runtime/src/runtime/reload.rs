@@ -1,8 +1,10 @@
 //! A new policy takes the place of the old one, whole or not at all.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use resilience_policy::{Change, Fault, Policy, PolicyError};
 
@@ -26,7 +28,7 @@ impl Runtime {
                 faults: None,
                 missing,
             };
-            self.set_refusal(Some(error.to_string()));
+            self.refuse(error.to_string());
             return Err(error);
         }
         let changes = self.policy().diff(&policy);
@@ -36,9 +38,42 @@ impl Runtime {
             loaded_at: clock::wall(),
         }));
         self.set_refusal(None);
+        self.lock_reloads().accept(clock::wall());
         let report = ReloadReport { changes, emptied };
         super::reloaded(self, &report);
         Ok(report)
+    }
+}
+
+/// How often a policy took the place of another, and how often one was refused.
+#[derive(Debug, Clone)]
+pub(crate) struct Reloads {
+    pub(crate) accepted: u64,
+    pub(crate) refused: u64,
+    /// When the last ones took place, oldest first.
+    pub(crate) at: VecDeque<SystemTime>,
+}
+
+impl Default for Reloads {
+    fn default() -> Self {
+        Self {
+            accepted: 0,
+            refused: 0,
+            at: VecDeque::with_capacity(Self::KEPT),
+        }
+    }
+}
+
+impl Reloads {
+    /// Moments that are kept.
+    const KEPT: usize = 32;
+
+    fn accept(&mut self, at: SystemTime) {
+        self.accepted += 1;
+        if self.at.len() == Self::KEPT {
+            self.at.pop_front();
+        }
+        self.at.push_back(at);
     }
 }
 

@@ -79,6 +79,8 @@ pub(crate) struct Machine {
     openings: u32,
     cause: Option<Cause>,
     since: u64,
+    /// When it left closed, however often it was half-open since.
+    left_closed: Option<u64>,
     late: u64,
     probe_number: u64,
     /// The list of the probes of half-open times, kept empty between them: only the first one allocates.
@@ -116,6 +118,8 @@ pub(crate) struct Reading {
     pub(crate) state: State,
     pub(crate) cause: Option<Cause>,
     pub(crate) since: u64,
+    /// When it left closed, if it is not closed.
+    pub(crate) left_closed: Option<u64>,
     pub(crate) totals: Totals,
     pub(crate) retry_after: Option<u64>,
 }
@@ -131,6 +135,7 @@ impl Machine {
             openings: 0,
             cause: None,
             since: now,
+            left_closed: None,
             late: 0,
             probe_number: 0,
             probes: Vec::new(),
@@ -335,6 +340,7 @@ impl Machine {
             state: self.state(),
             cause: self.cause,
             since: self.since,
+            left_closed: self.left_closed,
             totals: self.window.totals(now),
             retry_after,
         }
@@ -375,6 +381,10 @@ impl Machine {
         self.period += 1;
         self.cause = Some(cause);
         self.since = at;
+        self.left_closed = match self.state() {
+            State::Closed => None,
+            State::Open | State::HalfOpen => Some(self.left_closed.unwrap_or(at)),
+        };
         Transition {
             from,
             to: self.state(),

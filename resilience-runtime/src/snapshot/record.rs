@@ -1,0 +1,190 @@
+//! Changes of state, and numbers with their places, as a snapshot shows them.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use resilience_policy::{Effective, Origin, Value};
+use serde::ser::{Serialize, Serializer};
+
+use super::collect::seconds;
+use super::unix;
+use crate::attempts::Ending;
+use crate::clock;
+use crate::dependency::Pinned;
+use crate::history::Record;
+
+/// One change of a breaker's state, with what was known at that moment.
+#[derive(Debug, Clone, serde::Serialize)]
+#[non_exhaustive]
+pub struct TransitionSnapshot {
+    /// When.
+    pub at: f64,
+    /// The state before.
+    pub from: &'static str,
+    /// The state after.
+    pub to: &'static str,
+    /// Why.
+    pub cause: &'static str,
+    /// Results in the window.
+    pub calls: u32,
+    /// Share of failures in the window; nothing below `minimum_calls`.
+    pub failure_rate: Option<f64>,
+    /// Share of slow attempts in the window; nothing below `minimum_calls`.
+    pub slow_rate: Option<f64>,
+    /// Attempts since the change before: `success`, `business`, `failure`, `uncounted` (failures of kinds that do not
+    /// count), `throttled`, `ignored`, `cancelled`, `panicked`, and the `slow` ones among them.
+    pub counts: BTreeMap<&'static str, u64>,
+    /// The number that decided.
+    pub threshold: Option<ThresholdSnapshot>,
+    /// The kinds of the last bad results, newest first, five at most; `slow` for one that was slow and otherwise good.
+    pub kinds: Vec<&'static str>,
+    /// The policy that was in force.
+    pub policy_hash: String,
+    /// For how long it opened.
+    pub cooldown: Option<f64>,
+}
+
+/// The number that decided a change, and where it stands.
+#[derive(Debug, Clone, serde::Serialize)]
+#[non_exhaustive]
+pub struct ThresholdSnapshot {
+    /// The key's path below the dependency: `breaker.failure_rate`.
+    pub key: &'static str,
+    /// The value, in the file's notation.
+    pub value: NumberValue,
+    /// The file; for an environment variable its name; for a built-in value nothing.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+}
+
+/// One number in force.
+#[derive(Debug, Clone, serde::Serialize)]
+#[non_exhaustive]
+pub struct NumberSnapshot {
+    /// The key's path below the dependency: `breaker.failure_rate`.
+    pub key: &'static str,
+    /// The value, in the file's notation.
+    pub value: NumberValue,
+    /// The file; for an environment variable its name; for a built-in value nothing.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// `own` (of an operation its dependency's too), `override`, `template NAME`, `defaults`, `environment` or `built in`.
+    pub from: String,
+}
+
+/// How often a policy took the place of another, and how often one was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct ReloadsSnapshot {
+    /// In force since then, or were.
+    pub accepted: u64,
+    /// Refused; what was in force stayed.
+    pub refused: u64,
+}
+
+/// A value of the policy: in JSON a number, a switch, a text, a list; a duration as the file writes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NumberValue(Value);
+
+impl NumberValue {
+    /// The value as the policy crate knows it.
+    pub fn value(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for NumberValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for NumberValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Value::Bool(value) => serializer.serialize_bool(*value),
+            Value::Integer(value) => serializer.serialize_i64(*value),
+            Value::Float(value) => serializer.serialize_f64(*value),
+            Value::List(values) => serializer.collect_seq(values.iter().cloned().map(Self)),
+            value => serializer.collect_str(value),
+        }
+    }
+}
+
+pub(super) fn transition(record: &Record, now: u64) -> TransitionSnapshot {
+    let mut counts = BTreeMap::new();
+    for ending in Ending::ALL {
+        *counts.entry(ending.outcome()).or_default() += record.counts.of(ending);
+    }
+    let uncounted = record.uncounted();
+    if let Some(failures) = counts.get_mut("failure") {
+        *failures -= uncounted;
+    }
+    counts.extend([("uncounted", uncounted), ("slow", record.counts.slow)]);
+    TransitionSnapshot {
+        at: unix(wall_at(record.at, now)),
+        from: record.from.as_str(),
+        to: record.to.as_str(),
+        cause: record.cause.as_str(),
+        calls: record.calls,
+        failure_rate: record.failure_rate,
+        slow_rate: record.slow_rate,
+        counts,
+        threshold: record.threshold().map(threshold),
+        kinds: record.kinds().collect(),
+        policy_hash: record.policy.to_string(),
+        cooldown: record.cooldown.map(seconds),
+    }
+}
+
+/// The numbers in force, with the operator's hand over them.
+pub(super) fn numbers(pinned: &Pinned) -> Vec<NumberSnapshot> {
+    let mut numbers: Vec<_> = pinned.settings.values().map(number).collect();
+    if let Some(active) = &pinned.active
+        && let Some(mode) = numbers.iter_mut().find(|number| number.key == "mode")
+    {
+        *mode = NumberSnapshot {
+            key: mode.key,
+            value: NumberValue(Value::String(active.set.mode.as_str().to_owned())),
+            file: None,
+            line: None,
+            from: "override".to_owned(),
+        };
+    }
+    numbers
+}
+
+fn threshold(threshold: Effective) -> ThresholdSnapshot {
+    ThresholdSnapshot {
+        key: threshold.key,
+        value: NumberValue(threshold.value),
+        file: threshold.file.as_deref().map(str::to_owned),
+        line: threshold.line,
+    }
+}
+
+fn number(effective: Effective) -> NumberSnapshot {
+    NumberSnapshot {
+        key: effective.key,
+        value: NumberValue(effective.value),
+        file: effective.file.as_deref().map(str::to_owned),
+        line: effective.line,
+        from: match effective.from {
+            // To a program an operation and its dependency are one table.
+            Origin::Own | Origin::Dependency => "own".to_owned(),
+            Origin::Template(name) => format!("template {name}"),
+            Origin::Defaults => "defaults".to_owned(),
+            Origin::Environment => "environment".to_owned(),
+            // What has no other origin is built in.
+            _ => "built in".to_owned(),
+        },
+    }
+}
+
+pub(super) fn wall_at(at: u64, now: u64) -> SystemTime {
+    clock::wall()
+        .checked_sub(Duration::from_nanos(now.saturating_sub(at)))
+        .unwrap_or(SystemTime::UNIX_EPOCH)
+}
