@@ -66,6 +66,7 @@ impl Clients {
         read(self.charging(order)).await
     }
 
+    // resilience: unguarded, because it is the twin that shows what a service without guards does
     pub(crate) async fn charge_unguarded(&self, order: u64) -> Result<Receipt, FarError> {
         read(self.charging(order).timeout(ONE_TIMEOUT)).await
     }
@@ -80,6 +81,7 @@ impl Clients {
         read(self.seats_at(self.store, show)).await.map(Served::fresh)
     }
 
+    // resilience: unguarded, because it is the twin that shows what a service without guards does
     pub(crate) async fn seats_unguarded(&self, show: u32) -> Result<Served<SeatMap>, FarError> {
         read(self.seats_at(self.store, show).timeout(ONE_TIMEOUT))
             .await
@@ -98,6 +100,7 @@ impl Clients {
         read(self.report_at(self.replica)).await.map(Served::fresh)
     }
 
+    // resilience: unguarded, because it is the twin that shows what a service without guards does
     pub(crate) async fn report_unguarded(&self) -> Result<Served<Report>, FarError> {
         read(self.report_at(self.replica).timeout(ONE_TIMEOUT))
             .await

@@ -97,6 +97,7 @@ impl Callers {
         }
     }
 
+    // resilience: unguarded, because it plays the balancer
     /// Looks ten times a second whether the service is alive, as a balancer would.
     async fn look(self: Arc<Self>) {
         let mut ticks = interval(Duration::from_millis(100));
@@ -125,6 +126,7 @@ impl Callers {
     }
 }
 
+// resilience: unguarded, because it plays the buyers
 /// What a client can tell from the answer; without one, what it can tell from that.
 async fn ask(request: RequestBuilder) -> Answer {
     let Ok(response) = request.send().await else {

@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Writes the overrides file: the operator's hand over a dependency's mode.
     Override(Override),
+    /// What the source guards and with which fallbacks, and what it does not guard.
+    Audit(Audit),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -59,6 +61,30 @@ pub(crate) struct Explain {
     /// How to print it.
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AuditFormat {
+    #[value(alias = "text")]
+    Table,
+    Json,
+    /// A graph for Markdown.
+    Mermaid,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Audit {
+    /// The source tree; else the working directory.
+    pub(crate) path: Option<PathBuf>,
+    /// The policy file; else what each package's attributes read.
+    #[arg(long)]
+    pub(crate) policy: Option<PathBuf>,
+    /// Look at tests and benches, too.
+    #[arg(long)]
+    pub(crate) tests: bool,
+    /// How to print it.
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: AuditFormat,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,7 @@
 //! The `resilience` command. Everything it does is [`run`], so that tests need no process.
 
 mod args;
+mod audit;
 mod check;
 mod diff;
 mod explain;
@@ -39,6 +40,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
         Command::Schema => schema::run(out),
         Command::Diff(options) => diff::run(&options, out, err),
         Command::Override(options) => overriding::run(&options, out, err),
+        Command::Audit(options) => audit::run(&options, out, err),
     };
     // A pipe that nobody reads any more, as in `resilience explain | head`, is no failure worth a word.
     done.unwrap_or(UNREADABLE)

@@ -1,0 +1,103 @@
+//! The formats, and what they are stable in.
+
+use super::Tree;
+
+const SOURCE: &str = r#"
+use resilience_runtime::{breaker, bulkhead, fallback};
+#[breaker("payrail")] #[bulkhead] #[fallback(spare)] #[fallback(none = "say \"no\" | <b>")]
+async fn charge() -> Result<u8, Error> { Ok(1) }
+async fn spare() -> Result<u8, Error> { charge().await }
+async fn past() { reqwest::get("x").await; }
+"#;
+
+#[test]
+fn the_table_groups_functions_by_dependency() {
+    let (code, out, err) = Tree::of(SOURCE).run(&["--format", "table"]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    let expected = "\
+payrail: card payments, fail open  (resilience.toml:2)
+  charge  bulkhead, breaker  spare, then none = \"say \"no\" | <b>\"  src/lib.rs:4
+
+fallbacks that call what they stand in for:
+  src/lib.rs:4: charge: the fallback `spare` leads back to `payrail`, which it stands in for: spare → charge
+
+clients that no attribute guards:
+  src/lib.rs:6: past: uses a client of `reqwest` at src/lib.rs:6 and no attribute guards it
+
+policy entries that no code names:
+  resilience.toml:9: no code names the dependency `redis`: remove its entry, or guard what calls it
+
+";
+    assert!(out.starts_with(expected), "{out}");
+    assert!(out.ends_with("1 guarded function, 1 dependency, 3 gaps\n"), "{out}");
+    assert_eq!(
+        Tree::of(SOURCE).run(&["--format", "text"]).1.lines().next(),
+        out.lines().next()
+    );
+}
+
+#[test]
+fn json_has_the_same_keys_always() {
+    for source in [SOURCE, ""] {
+        let report = Tree::of(source).json();
+        let keys: Vec<&String> = report.as_object().unwrap().keys().collect();
+        assert_eq!(
+            keys,
+            [
+                "dependencies",
+                "gaps",
+                "ok",
+                "path",
+                "policies",
+                "uncertain",
+                "unguarded_on_purpose"
+            ]
+        );
+        for gap in report["gaps"].as_array().unwrap() {
+            let keys: Vec<&String> = gap.as_object().unwrap().keys().collect();
+            assert_eq!(
+                keys,
+                [
+                    "client",
+                    "column",
+                    "dependency",
+                    "file",
+                    "function",
+                    "kind",
+                    "line",
+                    "message",
+                    "path"
+                ]
+            );
+        }
+    }
+    let report = Tree::of(SOURCE).json();
+    let function = &report["dependencies"][0]["functions"][0];
+    assert_eq!((&function["line"], &function["column"]), (&4.into(), &10.into()));
+    assert_eq!(function["fallbacks"][1]["text"], "say \"no\" | <b>");
+}
+
+#[test]
+fn the_graph_is_mermaid_and_nothing_in_it_is_markup() {
+    let (code, out, _) = Tree::of(SOURCE).run(&["--format", "mermaid"]);
+    assert_eq!(code, 1);
+    assert!(out.starts_with("flowchart LR\n"), "{out}");
+    assert!(out.contains("-->|\"bulkhead, breaker\"| n0"), "{out}");
+    assert!(out.contains("none = #34;say #34;no#34; | #60;b#62;#34;"), "{out}");
+    let red: Vec<&str> = out
+        .lines()
+        .filter(|line| line.trim_start().starts_with("linkStyle"))
+        .collect();
+    assert_eq!(red.len(), 1);
+    // Every node that an edge names stands above it.
+    let mut known = Vec::new();
+    for line in out.lines().skip(1).map(str::trim) {
+        let name = line.split(|c: char| !c.is_alphanumeric()).next().unwrap();
+        if line.contains("--") || line.contains("-.-") {
+            let to = line.rsplit(' ').next().unwrap();
+            assert!(known.contains(&name) && known.contains(&to), "{line}\n{out}");
+        } else {
+            known.push(name);
+        }
+    }
+}
