@@ -26,12 +26,22 @@ pub(crate) enum Command {
     Override(Override),
     /// What the source guards and with which fallbacks, and what it does not guard.
     Audit(Audit),
+    /// What a running service says of itself, worst first, and what there is to do.
+    Status(Status),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Text,
     Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    Text,
+    Json,
+    /// Annotations of GitHub Actions.
+    Github,
 }
 
 #[derive(Debug, clap::Args)]
@@ -46,7 +56,7 @@ pub(crate) struct Check {
     pub(crate) env: bool,
     /// How to print it.
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: CheckFormat,
 }
 
 #[derive(Debug, clap::Args)]
@@ -123,4 +133,13 @@ pub(crate) struct Override {
     /// The policy file; its `runtime.overrides` names the file that is written.
     #[arg(long)]
     pub(crate) policy: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Status {
+    /// A snapshot in a file, `-` for standard input, or the `http://` address of one or of the admin page.
+    pub(crate) from: String,
+    /// How to print it.
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
 }

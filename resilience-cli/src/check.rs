@@ -6,9 +6,9 @@ use resilience_policy::{Fault, PolicyError, lint};
 use serde_json::json;
 
 use crate::UNREADABLE;
-use crate::args::{Check, Format};
-use crate::json;
+use crate::args::{Check, CheckFormat, Format};
 use crate::source::{self, Source};
+use crate::{github, json};
 
 /// How many findings are printed as text.
 const PRINTED: usize = 50;
@@ -17,7 +17,11 @@ pub(crate) fn run(options: &Check, out: &mut dyn Write, err: &mut dyn Write) -> 
     match source::open(options.file.as_deref(), options.env) {
         Ok(source) => report(options, &source, out),
         Err(error) => {
-            unreadable(options.format, &error, out, err)?;
+            match options.format {
+                CheckFormat::Text => unreadable(Format::Text, &error, out, err)?,
+                CheckFormat::Json => unreadable(Format::Json, &error, out, err)?,
+                CheckFormat::Github => annotate(Some(&error), &[], out)?,
+            }
             Ok(UNREADABLE)
         }
     }
@@ -28,8 +32,12 @@ fn report(options: &Check, source: &Source, out: &mut dyn Write) -> io::Result<u
     let warnings = lint(&source.inspection.policy, &source.text);
     let ok = error.is_none() && (warnings.is_empty() || !options.deny_warnings);
     match options.format {
-        Format::Json => print_json(&source.file.to_string_lossy(), ok, error, &warnings, out)?,
-        Format::Text => print_text(source, error, &warnings, out)?,
+        CheckFormat::Json => print_json(&source.file.to_string_lossy(), ok, error, &warnings, out)?,
+        CheckFormat::Text => print_text(source, error, &warnings, out)?,
+        CheckFormat::Github => {
+            annotate(error, &warnings, out)?;
+            writeln!(out, "{}", verdict(source, error, &warnings))?;
+        }
     }
     let cannot_read = error.is_some_and(PolicyError::is_unreadable);
     Ok(if cannot_read { UNREADABLE } else { u8::from(!ok) })
@@ -45,10 +53,25 @@ fn print_text(source: &Source, error: Option<&PolicyError>, warnings: &[Fault], 
     if warnings.len() > PRINTED {
         writeln!(out, "… and {} more warnings\n", warnings.len() - PRINTED)?;
     }
+    writeln!(out, "{}", verdict(source, error, warnings))
+}
+
+fn annotate(error: Option<&PolicyError>, warnings: &[Fault], out: &mut dyn Write) -> io::Result<()> {
+    for fault in error.map_or(&[][..], PolicyError::faults) {
+        github::annotate("error", fault, out)?;
+    }
+    for warning in warnings {
+        github::annotate("warning", warning, out)?;
+    }
+    Ok(())
+}
+
+/// The last line: how many of what.
+fn verdict(source: &Source, error: Option<&PolicyError>, warnings: &[Fault]) -> String {
     let file = source.file.display();
     let warned = counted(warnings.len(), "warning");
     if let Some(error) = error {
-        return writeln!(out, "{file}: {}, {warned}", counted(error.total(), "fault"));
+        return format!("{file}: {}, {warned}", counted(error.total(), "fault"));
     }
     let policy = &source.inspection.policy;
     let operations = policy
@@ -58,8 +81,7 @@ fn print_text(source: &Source, error: Option<&PolicyError>, warnings: &[Fault], 
     let dependencies = policy.dependencies().count() - operations;
     let dependencies = plural(dependencies, "dependency", "dependencies");
     let operations = counted(operations, "operation");
-    writeln!(
-        out,
+    format!(
         "{file} is good: {dependencies}, {operations}, {warned}, hash {}",
         policy.hash()
     )

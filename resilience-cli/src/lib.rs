@@ -5,10 +5,13 @@ mod audit;
 mod check;
 mod diff;
 mod explain;
+mod fetch;
+mod github;
 mod json;
 mod overriding;
 mod schema;
 mod source;
+mod status;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -41,6 +44,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
         Command::Diff(options) => diff::run(&options, out, err),
         Command::Override(options) => overriding::run(&options, out, err),
         Command::Audit(options) => audit::run(&options, out, err),
+        Command::Status(options) => status::run(&options, out, err),
     };
     // A pipe that nobody reads any more, as in `resilience explain | head`, is no failure worth a word.
     done.unwrap_or(UNREADABLE)

@@ -1,0 +1,118 @@
+//! A snapshot as another process wrote it: an older one lacks keys, and a newer one has more.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Snapshot {
+    pub(super) instance: String,
+    pub(super) policy: Policy,
+    pub(super) dependencies: BTreeMap<String, Dependency>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Policy {
+    pub(super) hash: String,
+    pub(super) file: String,
+    pub(super) loaded_at: Option<f64>,
+    #[serde(default)]
+    pub(super) stale: bool,
+    pub(super) refusal: Option<String>,
+}
+
+/// One dependency or operation.
+#[derive(Debug, Deserialize)]
+pub(super) struct Dependency {
+    /// Nothing without a breaker.
+    pub(super) state: Option<String>,
+    pub(super) mode: String,
+    pub(super) cause: Option<String>,
+    pub(super) since: Option<f64>,
+    #[serde(default)]
+    pub(super) calls: u64,
+    pub(super) failure_rate: Option<f64>,
+    pub(super) slow_rate: Option<f64>,
+    pub(super) retry_after: Option<f64>,
+    #[serde(default)]
+    pub(super) in_flight: u64,
+    pub(super) limit: Option<u64>,
+    #[serde(default)]
+    pub(super) waiting: u64,
+    pub(super) max_waiting: Option<u64>,
+    #[serde(default)]
+    pub(super) degraded_ratio: f64,
+    #[serde(rename = "override")]
+    pub(super) overridden: Option<Override>,
+    #[serde(default)]
+    pub(super) functions: Vec<String>,
+    // What the contract does not name and the runtime tells.
+    pub(super) about: Option<String>,
+    pub(super) open_for: Option<f64>,
+    pub(super) next_probe_in: Option<f64>,
+    pub(super) opened: Option<Opened>,
+    #[serde(default)]
+    pub(super) openings: u64,
+    #[serde(default)]
+    pub(super) flapping: bool,
+    #[serde(default)]
+    pub(super) never_ran: Vec<String>,
+    #[serde(default)]
+    pub(super) numbers: Vec<Number>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Override {
+    pub(super) mode: String,
+    pub(super) by: String,
+    pub(super) reason: String,
+    pub(super) until: f64,
+    pub(super) answer: Option<String>,
+}
+
+/// The change by which it left closed.
+#[derive(Debug, Deserialize)]
+pub(super) struct Opened {
+    pub(super) cause: String,
+    #[serde(default)]
+    pub(super) calls: u64,
+    pub(super) failure_rate: Option<f64>,
+    pub(super) slow_rate: Option<f64>,
+    pub(super) threshold: Option<Number>,
+    #[serde(default)]
+    pub(super) kinds: Vec<String>,
+}
+
+/// A number in force, and where it stands.
+#[derive(Debug, Deserialize)]
+pub(super) struct Number {
+    pub(super) key: String,
+    pub(super) value: Value,
+    pub(super) file: Option<String>,
+    pub(super) line: Option<u32>,
+}
+
+impl Number {
+    /// `` `breaker.failure_rate` = 0.5 (resilience.toml:12)``
+    pub(super) fn shown(&self) -> String {
+        let value = match &self.value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let place = match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!(" ({file}:{line})"),
+            (Some(variable), None) => format!(" ({variable})"),
+            _ => " (built in)".to_owned(),
+        };
+        format!("`{}` = {value}{place}", self.key)
+    }
+}
+
+impl Dependency {
+    /// A number by its key, as text: with its place where the snapshot knows it.
+    pub(super) fn number(&self, key: &str) -> String {
+        let known = self.numbers.iter().find(|number| number.key == key);
+        known.map_or_else(|| format!("`{key}`"), Number::shown)
+    }
+}

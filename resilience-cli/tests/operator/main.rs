@@ -1,0 +1,5 @@
+//! What operators and their tools see of the command.
+
+mod annotations;
+mod desk;
+mod status;
