@@ -24,6 +24,10 @@ pub struct Degradation {
 }
 
 impl Degradation {
+    pub(crate) fn new(identity: &'static Identity, kind: &'static str, reason: &'static str) -> Self {
+        Self { identity, kind, reason }
+    }
+
     /// The dependency that did not answer.
     pub fn dependency(&self) -> &str {
         self.identity.name()
@@ -116,7 +120,7 @@ impl<F: Future> fmt::Debug for Collect<F> {
 /// Says that a fallback of `kind` answered for the dependency. Free where nobody collects.
 pub(crate) fn note(identity: &'static Identity, kind: &'static str, reason: &'static str) {
     // Nobody collects outside of a scope, and the cell is only borrowed in this file, by these few statements.
-    let _ = COLLECTED.try_with(|list| list.borrow_mut().push(Degradation { identity, kind, reason }));
+    let _ = COLLECTED.try_with(|list| list.borrow_mut().push(Degradation::new(identity, kind, reason)));
 }
 
 fn taken<F: Future>(collect: Pin<&mut Collect<F>>) -> Vec<Degradation> {

@@ -16,6 +16,8 @@ mod enter;
 #[allow(clippy::inline_always)]
 mod handle;
 mod look;
+#[cfg(feature = "tower")]
+mod owned;
 mod settle;
 #[allow(clippy::inline_always)]
 mod short;
@@ -29,6 +31,8 @@ use resilience_policy::Mode;
 
 pub use handle::{CallOnce, Guard};
 pub(crate) use look::{read_breaker, would_admit};
+#[cfg(feature = "tower")]
+pub(crate) use owned::Owned;
 pub use woven::{Attempt, Call, Only};
 
 use crate::attempts::Ending;

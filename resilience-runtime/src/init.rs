@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use resilience_policy::{Fault, Policy, PolicyError, lookup};
 
+use crate::circle::Circle;
 use crate::missing::Missing;
 use crate::runtime::{self, Runtime};
 use crate::watch::Watch;
@@ -37,7 +38,8 @@ impl Resilience {
 /// # Errors
 ///
 /// When the file that is named cannot be read, when it has faults, when it lacks a dependency or a table that an
-/// annotated function names, and when the process has a runtime already.
+/// annotated function names, when a fallback leads back to the dependency that failed, and when the process has a runtime
+/// already.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -84,16 +86,21 @@ pub struct InitError {
 
 enum Kind {
     Policy(PolicyError),
-    Missing { file: String, missing: Vec<Missing> },
+    Refused {
+        file: String,
+        missing: Vec<Missing>,
+        circles: Vec<Circle>,
+    },
     Second,
 }
 
 impl InitError {
-    pub(crate) fn missing(file: &Path, missing: Vec<Missing>) -> Self {
+    pub(crate) fn refused(file: &Path, missing: Vec<Missing>, circles: Vec<Circle>) -> Self {
         Self {
-            kind: Kind::Missing {
+            kind: Kind::Refused {
                 file: file.display().to_string(),
                 missing,
+                circles,
             },
         }
     }
@@ -113,7 +120,15 @@ impl InitError {
     /// The functions whose dependency or table the policy lacks.
     pub fn functions(&self) -> &[Missing] {
         match &self.kind {
-            Kind::Missing { missing, .. } => missing,
+            Kind::Refused { missing, .. } => missing,
+            _ => &[],
+        }
+    }
+
+    /// The functions whose fallback leads back to the dependency that failed.
+    pub fn circles(&self) -> &[Circle] {
+        match &self.kind {
+            Kind::Refused { circles, .. } => circles,
             _ => &[],
         }
     }
@@ -131,10 +146,18 @@ impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::Policy(error) => error.fmt(f),
-            Kind::Missing { file, missing } => {
-                write!(f, "{file}: the policy lacks what annotated functions name")?;
-                for missing in missing {
-                    write!(f, "\n  {missing}")?;
+            Kind::Refused { file, missing, circles } => {
+                let mut between = "";
+                if !missing.is_empty() {
+                    write!(f, "{file}: the policy lacks what annotated functions name")?;
+                    for missing in missing {
+                        write!(f, "\n  {missing}")?;
+                    }
+                    between = "\n";
+                }
+                for circle in circles {
+                    write!(f, "{between}{circle}")?;
+                    between = "\n";
                 }
                 Ok(())
             }

@@ -74,8 +74,10 @@
 //!
 //! - `watch` (default): the operating system announces edits of the file; without it the content is polled.
 //! - `testing`: time follows tokio's clock, and `testing` sets states by hand. For users' own tests.
-//! - `http`, `reqwest`, `tonic`, `sqlx`, `redis`: their errors and statuses are classified. No other part of the interface
-//!   knows a type of theirs.
+//! - `http`, `reqwest`, `tonic`, `sqlx`, `redis`: their errors and statuses are classified; with `http` a rejection is
+//!   also a whole response, see `Rejection::problem`.
+//! - `tower`: the module `tower`, guards as layers.
+//! - `axum`: a handler may return a rejection or a failure; brings `http` and `tower`.
 //!
 //! # Cancel safety
 //!
@@ -85,6 +87,9 @@
 
 mod attempts;
 mod available;
+#[cfg(feature = "axum")]
+mod axum;
+mod circle;
 pub mod classify;
 mod clock;
 pub mod deadline;
@@ -107,6 +112,8 @@ mod ops;
 mod outcome;
 #[doc(hidden)]
 pub mod private;
+#[cfg(feature = "http")]
+mod problem;
 mod rejection;
 mod runtime;
 mod served;
@@ -118,6 +125,9 @@ mod tally;
 #[cfg(feature = "testing")]
 #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
 pub mod testing;
+#[cfg(feature = "tower")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tower")))]
+pub mod tower;
 mod watch;
 mod words;
 
@@ -127,6 +137,7 @@ pub use resilience_macros::{Classify, breaker, bulkhead, fallback, retry, timeou
 pub use resilience_policy::{Change, Fault, Mode, Policy, PolicyError};
 
 pub use available::available;
+pub use circle::Circle;
 pub use failure::Failure;
 pub use guard::{CallOnce, Guard};
 pub use init::{InitError, Resilience, init, init_from};
@@ -137,7 +148,7 @@ pub use rejection::{Reason, Rejection};
 pub use runtime::{OverrideError, ReloadError, ReloadReport, Runtime, Scope, UnknownDependency};
 pub use served::{Freshness, Served};
 pub use snapshot::{
-    DependencySnapshot, NumberSnapshot, NumberValue, OverrideSnapshot, PolicySnapshot, ReloadsSnapshot, Snapshot,
-    ThresholdSnapshot, TransitionSnapshot,
+    DependencySnapshot, NumberSnapshot, NumberValue, OverrideSnapshot, PolicySnapshot, ReloadsSnapshot,
+    RequestsSnapshot, Snapshot, ThresholdSnapshot, TransitionSnapshot,
 };
 pub use words::State;

@@ -29,6 +29,8 @@ pub struct Spec {
     pub function: &'static str,
     /// The module it stands in.
     pub module: &'static str,
+    /// The name that rustc gives to something inside it, in full.
+    pub here: fn() -> &'static str,
     /// The source file.
     pub file: &'static str,
     /// The line of the function.
@@ -45,6 +47,11 @@ pub struct Spec {
     pub forms: &'static [Form],
     /// Whether it may be a function without `Result`, which nothing but an answer can satisfy.
     pub plain: bool,
+}
+
+/// The name of the type of `it`, once somebody asks.
+pub const fn name_of<T>(_: &T) -> fn() -> &'static str {
+    std::any::type_name::<T>
 }
 
 /// One form of a fallback chain.

@@ -76,8 +76,7 @@ impl fmt::Display for Reason {
 /// ```
 /// # use resilience_runtime::Rejection;
 /// fn retry_after_header(rejection: &Rejection) -> Option<String> {
-///     let wait = rejection.retry_after()?;
-///     Some(wait.as_nanos().div_ceil(1_000_000_000).to_string())
+///     Some(rejection.retry_after_secs()?.to_string())
 /// }
 /// ```
 #[derive(Clone)]
@@ -128,6 +127,12 @@ impl Rejection {
         (self.retry_after != NO_TIME).then(|| Duration::from_nanos(self.retry_after))
     }
 
+    /// The same as the whole seconds of a `Retry-After` header: rounded up, so that who comes back on the second is not
+    /// early, and at least 1.
+    pub fn retry_after_secs(&self) -> Option<u64> {
+        self.retry_after().map(seconds)
+    }
+
     /// The word that the operator's override gives to fallbacks, to choose among prepared ways of degrading.
     pub fn answer(&self) -> Option<&str> {
         self.identity.answer()
@@ -146,12 +151,16 @@ impl fmt::Display for Rejection {
             Reason::BulkheadFull | Reason::WaitTimedOut => "too busy at the moment",
             Reason::Open | Reason::ProbesBusy | Reason::Held | Reason::Isolated => "not available at the moment",
         })?;
-        match self.retry_after() {
-            // Rounded up: who comes back on the second must not be early.
-            Some(time) => write!(f, ", try again in {} s", time.as_nanos().div_ceil(1_000_000_000)),
+        match self.retry_after_secs() {
+            Some(seconds) => write!(f, ", try again in {seconds} s"),
             None => Ok(()),
         }
     }
+}
+
+/// Whole seconds for who has to wait so long.
+pub(crate) fn seconds(wait: Duration) -> u64 {
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
 impl fmt::Debug for Rejection {

@@ -25,6 +25,7 @@ pub(crate) use overrides::Overrides;
 pub(crate) use reload::Reloads;
 pub use reload::{ReloadError, ReloadReport};
 
+use crate::circle;
 use crate::clock;
 use crate::dependency::{Entry, Parts, Pinned, State};
 use crate::event::{self, Event};
@@ -33,6 +34,7 @@ use crate::init::InitError;
 use crate::missing::{self, Missing};
 use crate::private::Form;
 use crate::site::{self, Site};
+use crate::tally::Tally;
 
 /// A policy in force with the state of its dependencies: breakers, slots, budgets, counts.
 ///
@@ -64,6 +66,8 @@ struct Inner {
     installed: AtomicBool,
     refusal: Mutex<Option<String>>,
     reloads: Mutex<Reloads>,
+    /// Requests to this service, where a layer counts them.
+    requests: Tally,
     /// Names that the policy lacks and that were said to be lacking.
     said: Mutex<HashSet<String>>,
 }
@@ -93,6 +97,7 @@ impl Runtime {
                 installed: AtomicBool::new(false),
                 refusal: Mutex::new(None),
                 reloads: Mutex::default(),
+                requests: Tally::default(),
                 said: Mutex::new(HashSet::new()),
             }),
         };
@@ -105,12 +110,14 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// When the process has one already, and when an annotated function that was linked names a dependency or a
-    /// table that the policy lacks: all of them are listed.
+    /// When the process has one already; when an annotated function that was linked names a dependency or a table that
+    /// the policy lacks; and when its fallback leads back to the dependency that failed, by further annotated functions
+    /// or at once: all of them are listed.
     pub fn install(&self) -> Result<(), InitError> {
-        let missing = missing::for_install(&self.policy());
-        if !missing.is_empty() {
-            return Err(InitError::missing(self.policy().file(), missing));
+        let policy = self.policy();
+        let (missing, circles) = (missing::for_install(&policy), circle::find(&policy));
+        if !missing.is_empty() || !circles.is_empty() {
+            return Err(InitError::refused(policy.file(), missing, circles));
         }
         current::install(self)
     }
@@ -188,6 +195,11 @@ impl Runtime {
     /// The policy in force.
     pub fn policy(&self) -> Policy {
         self.inner.policy.load().policy.clone()
+    }
+
+    /// Requests to this service, as far as a layer counts them.
+    pub(crate) fn requests(&self) -> &Tally {
+        &self.inner.requests
     }
 
     pub(crate) fn in_force(&self) -> Arc<InForce> {

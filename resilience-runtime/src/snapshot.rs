@@ -10,9 +10,11 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
+use crate::clock;
 use crate::dependency::Pinned;
 use crate::guard::read_breaker;
 use crate::runtime::Runtime;
+use crate::tally::Tally;
 use crate::words::State;
 
 /// Everything that a runtime knows of itself, at one moment. Durations are seconds, moments Unix time in seconds.
@@ -23,8 +25,22 @@ pub struct Snapshot {
     pub instance: String,
     /// The policy in force.
     pub policy: PolicySnapshot,
+    /// The requests to this service, as far as a `tower::DegradedLayer` counts them.
+    pub requests: RequestsSnapshot,
     /// Every dependency and operation, by name.
     pub dependencies: BTreeMap<String, DependencySnapshot>,
+}
+
+/// The requests to this service: how many of its answers had anything lesser in them.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct RequestsSnapshot {
+    /// Those that were answered.
+    pub total: u64,
+    /// Those of them in which a fallback served a part.
+    pub degraded: u64,
+    /// The share of the last minute's.
+    pub degraded_ratio: f64,
 }
 
 /// The policy in force.
@@ -188,8 +204,18 @@ impl Runtime {
                 },
                 reloaded_at: reloads.at.iter().copied().map(unix).collect(),
             },
+            requests: of_requests(self.requests()),
             dependencies,
         }
+    }
+}
+
+fn of_requests(requests: &Tally) -> RequestsSnapshot {
+    let (total, degraded) = requests.sums();
+    RequestsSnapshot {
+        total,
+        degraded,
+        degraded_ratio: requests.degraded_ratio(clock::now()),
     }
 }
 

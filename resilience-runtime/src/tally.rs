@@ -216,7 +216,7 @@ impl Tally {
     }
 
     /// Calls, and those that a fallback answered.
-    fn sums(&self) -> (u64, u64) {
+    pub(crate) fn sums(&self) -> (u64, u64) {
         let calls = self.sum(|cells| cells.0.iter().flatten().map(load).sum());
         (calls, self.served(Served::Fallback) + self.served(Served::Stale))
     }

@@ -52,9 +52,9 @@ const fn pure(module: &'static str, may: &'static str) -> Row {
 #[rustfmt::skip] // a row is a line
 pub(crate) const RUNTIME: &[Row] = &[
     // The pipe, from its source on.
-    row("init", "missing runtime watch"),
+    row("init", "circle missing runtime watch"),
     row("watch", "clock event mode runtime"),
-    row("runtime", "clock dependency event guard init instance missing mode private::Form site"),
+    row("runtime", "circle clock dependency event guard init instance missing mode private::Form site tally"),
     row("dependency", "attempts clock fallback history identity layer mode private sync tally words"),
     row("guard", "attempts clock deadline dependency event failure fallback keys layer ops outcome private rejection runtime::last_seen served site tally"),
     row("fallback", "clock degraded dependency event failure guard::Calling identity ops outcome private rejection served site"),
@@ -74,8 +74,12 @@ pub(crate) const RUNTIME: &[Row] = &[
     row("available", "runtime"),
     row("snapshot", "attempts clock dependency event::Served guard::read_breaker history layer::breaker::rate mode runtime tally words"),
     row("testing", "clock dependency event identity rejection runtime snapshot words"),
+    row("tower", "clock degraded event failure guard ops outcome rejection runtime served tally::CallOutcome"),
+    row("axum", "failure outcome rejection"),
+    row("problem", "failure outcome rejection"),
     row("site", "dependency guard::EntryRef private runtime"),
     row("missing", "private site"),
+    row("circle", "private site"),
     // Values.
     row("ops", "outcome rejection served"),
     row("classify", "clock outcome rejection"),

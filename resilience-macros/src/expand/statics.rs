@@ -32,6 +32,7 @@ impl Guarded {
                 dependency: #dependency,
                 function: #function,
                 module: ::core::module_path!(),
+                here: #krate::private::name_of(&|| ()),
                 file: ::core::file!(),
                 line: ::core::line!(),
                 package: ::core::env!("CARGO_PKG_NAME"),

@@ -57,6 +57,7 @@ const fn spec(forms: &'static [Form]) -> Spec {
         dependency: "recs",
         function: "recommend",
         module: "tests",
+        here: crate::private::name_of(&()),
         file: file!(),
         line: line!(),
         package: "tests",

@@ -48,6 +48,17 @@ impl Guard {
         &self.entry.name
     }
 
+    #[cfg(feature = "tower")]
+    pub(super) fn entry(&self) -> &Arc<Entry> {
+        &self.entry
+    }
+
+    /// Whether the policy lets a failed attempt be followed by another.
+    #[cfg(feature = "tower")]
+    pub(crate) fn may_retry(&self) -> bool {
+        self.entry.pin().retry().is_some()
+    }
+
     #[inline]
     fn start(&self, layers: u8) -> Start<'_> {
         Start {
@@ -163,7 +174,7 @@ impl<Fut, T, E> fmt::Debug for CallOnce<'_, Fut, T, E> {
 }
 
 #[inline(always)]
-fn finish<T, E>(call: Option<&mut Calling<'_>>, end: End<Result<T, E>>) -> Result<T, Failure<E>> {
+pub(super) fn finish<T, E>(call: Option<&mut Calling<'_>>, end: End<Result<T, E>>) -> Result<T, Failure<E>> {
     if let End::Value(answer) = end {
         return answer.map_err(Failure::Error);
     }
