@@ -24,11 +24,13 @@
 
 mod alike;
 mod arguments;
+mod bodies;
 mod boxed;
 mod forms;
 mod hygiene;
 mod kit;
 mod order;
+mod places;
 mod s01;
 mod s02;
 mod s03;
@@ -57,3 +59,4 @@ mod s35;
 mod s37;
 mod s39;
 mod s41;
+mod signatures;
