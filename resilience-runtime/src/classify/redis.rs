@@ -12,8 +12,9 @@ use ::redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 use super::io::{carries_rejection, kind_on_a_connection};
 use crate::outcome::{Classify, FailureKind, Outcome};
 
-/// No answer in time is `timeout`; a connection that was refused, lost or not let in is `connect`; an answer that is not
-/// Redis's is `protocol`. Of a pipeline, the first error that says something about the server counts.
+/// No answer in time is `timeout`; a connection that was refused, lost or not let in is `connect`; an answer that cannot
+/// be read is `protocol`, and the client does not say whether it was not Redis's or only not of the type asked for. Of a
+/// pipeline, the first error that says something about the server counts.
 impl Classify for RedisError {
     fn classify(&self) -> Outcome {
         let inner = inner(self);
