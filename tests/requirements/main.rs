@@ -4,8 +4,10 @@
 #[path = "../kit/mod.rs"]
 mod kit;
 
+mod addresses;
 mod avatar;
 mod bulkheads;
+mod cache;
 mod classes;
 mod configuration;
 mod fallbacks;
