@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::trace::TraceFormat;
+
 /// Checks and explains `resilience.toml`, the file that holds every number of the guards.
 #[derive(Debug, Parser)]
 #[command(name = "resilience", bin_name = "resilience", version)]
@@ -22,6 +24,8 @@ pub(crate) enum Command {
     Schema,
     /// Effective values that changed, and what each does to running state.
     Diff(Diff),
+    /// Numbers from recorded calls, as a TOML diff with reasons.
+    Suggest(Suggest),
     /// Writes the overrides file: the operator's hand over a dependency's mode.
     Override(Override),
     /// What the source guards and with which fallbacks, and what it does not guard.
@@ -139,6 +143,28 @@ pub(crate) struct Override {
 pub(crate) struct Status {
     /// A snapshot in a file, `-` for standard input, or the `http://` address of one or of the admin page.
     pub(crate) from: String,
+    /// How to print it.
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Suggest {
+    /// Recorded calls: CSV or JSON lines of `time, latency, outcome[, key]`, an access log with a duration, or spans of
+    /// OpenTelemetry; `-` for standard input.
+    pub(crate) trace: PathBuf,
+    /// The policy that the numbers are to go into; else what `RESILIENCE_POLICY` says, else `resilience.toml`.
+    #[arg(long)]
+    pub(crate) policy: Option<PathBuf>,
+    /// The dependency, or an operation as `payrail.refund`, that the calls are of.
+    #[arg(long)]
+    pub(crate) dependency: Option<String>,
+    /// How many instances of the service made these calls; else as the trace names them, else as the policy says.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) instances: Option<u32>,
+    /// How the trace is written; else told from its first line.
+    #[arg(long, value_enum)]
+    pub(crate) trace_format: Option<TraceFormat>,
     /// How to print it.
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,

@@ -12,6 +12,8 @@ mod overriding;
 mod schema;
 mod source;
 mod status;
+mod suggest;
+mod trace;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -42,6 +44,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
         Command::Explain(options) => explain::run(&options, out, err),
         Command::Schema => schema::run(out),
         Command::Diff(options) => diff::run(&options, out, err),
+        Command::Suggest(options) => suggest::run(&options, out, err),
         Command::Override(options) => overriding::run(&options, out, err),
         Command::Audit(options) => audit::run(&options, out, err),
         Command::Status(options) => status::run(&options, out, err),

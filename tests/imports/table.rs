@@ -5,7 +5,7 @@ pub(crate) const CRATES: [(&str, &str); 4] = [
     ("resilience-policy", ""),
     ("resilience-macros", "resilience-policy"),
     ("resilience-runtime", "resilience-macros resilience-policy"),
-    ("resilience-cli", "resilience-policy"),
+    ("resilience-cli", "resilience-runtime resilience-policy"),
 ];
 
 /// A module, and what it may import of its own crate; what lies below it is its own affair. Of several rows the longest
