@@ -28,6 +28,7 @@ mod world;
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Parser;
+use resilience_admin::Admin;
+use resilience_runtime::Runtime;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::book::{Book, Noticed};
@@ -65,6 +68,9 @@ struct Args {
     /// Print nothing but one JSON document at the end
     #[arg(long)]
     json: bool,
+    /// Who sends this token may set modes on the admin page; without it the page only shows
+    #[arg(long)]
+    token: Option<String>,
 }
 
 impl Args {
@@ -110,6 +116,11 @@ async fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         Service::start(Twin::Guarded, Clients::new(&worlds[0])?).await?,
         Service::start(Twin::Unguarded, Clients::new(&worlds[1])?).await?,
     ];
+    let mut admin = Admin::new(Runtime::current()).ready(["payrail"])?;
+    if let Some(token) = &args.token {
+        admin = admin.token(token)?;
+    }
+    let admin = world::serve(admin.router()).await?;
     let book = Arc::new(Book::new(start));
     let mut show = Show {
         start,
@@ -118,6 +129,7 @@ async fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         book,
         twins,
         worlds,
+        admin,
     };
     show.live.lines(&show.addresses())?;
     let load = Load::start(&show.book, &incident, &show.twins)?;
@@ -147,6 +159,7 @@ pub(crate) struct Show {
     book: Arc<Book>,
     twins: [Service; 2],
     worlds: [World; 2],
+    admin: SocketAddr,
 }
 
 impl Show {
@@ -196,6 +209,7 @@ impl Show {
         let ([guarded, unguarded], world) = (&self.twins, &self.worlds[0]);
         vec![
             format!("policy    {policy}"),
+            format!("page      http://{}/", self.admin),
             format!(
                 "service   http://{}   without guards http://{}",
                 guarded.address, unguarded.address

@@ -1,10 +1,11 @@
 //! The table: who may import whom.
 
 /// Crates, and those of ours that each may build on.
-pub(crate) const CRATES: [(&str, &str); 4] = [
+pub(crate) const CRATES: [(&str, &str); 5] = [
     ("resilience-policy", ""),
     ("resilience-macros", "resilience-policy"),
     ("resilience-runtime", "resilience-macros resilience-policy"),
+    ("resilience-admin", "resilience-runtime"),
     ("resilience-cli", "resilience-runtime resilience-policy"),
 ];
 
