@@ -31,6 +31,8 @@ mod build;
 mod chain;
 mod check;
 mod diff;
+#[doc(hidden)]
+pub mod document;
 mod effective;
 mod environment;
 mod error;

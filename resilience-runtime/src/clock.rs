@@ -3,11 +3,21 @@
 //! With the feature `testing` it is tokio's, so that `tokio::time::pause` moves every guard. Without it, it is the
 //! processor's own counter where that is steady (a third of what the system's clock costs), else the system's.
 
+#[cfg(feature = "simulation")]
+mod simulated;
+
 use std::sync::OnceLock;
 use std::time::Duration;
 
 #[cfg(feature = "testing")]
 use tokio::time::Instant;
+
+#[cfg(feature = "simulation")]
+pub(crate) use simulated::Timer;
+#[cfg(feature = "simulation")]
+pub use simulated::{Entered, advance, enter, fire, next_timer};
+#[cfg(not(feature = "simulation"))]
+pub(crate) use tokio::time::Sleep as Timer;
 
 /// "Never": later than any instant that a clock will show.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -37,6 +47,10 @@ fn anchor() -> Instant {
 /// Now, in nanoseconds.
 #[inline]
 pub(crate) fn now() -> u64 {
+    #[cfg(feature = "simulation")]
+    if let Some(now) = simulated::now() {
+        return now;
+    }
     #[cfg(feature = "testing")]
     return nanos(Instant::now().saturating_duration_since(anchor()));
     #[cfg(not(feature = "testing"))]
@@ -52,12 +66,24 @@ pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(NEVER)
 }
 
-/// A timer of tokio's that fires at `at`.
+/// A timer that fires at `at`: of tokio's, or of the simulation that this thread is in.
 ///
 /// # Panics
 ///
 /// Outside a tokio runtime with time enabled; callers ask [`timers`] first.
-pub(crate) fn sleep_until(at: u64) -> tokio::time::Sleep {
+pub(crate) fn sleep_until(at: u64) -> Timer {
+    #[cfg(feature = "simulation")]
+    {
+        if simulated::now().is_some() {
+            return Timer::simulated(at);
+        }
+        Timer::Real { sleep: real_sleep(at) }
+    }
+    #[cfg(not(feature = "simulation"))]
+    real_sleep(at)
+}
+
+fn real_sleep(at: u64) -> tokio::time::Sleep {
     #[cfg(feature = "testing")]
     return match anchor().checked_add(Duration::from_nanos(at)) {
         Some(instant) => tokio::time::sleep_until(instant),
@@ -70,12 +96,20 @@ pub(crate) fn sleep_until(at: u64) -> tokio::time::Sleep {
 /// Whether a timer can be made here. Guarded calls belong in a tokio runtime; outside one they run
 /// without bounds of time rather than panic.
 pub(crate) fn timers() -> bool {
+    #[cfg(feature = "simulation")]
+    if simulated::now().is_some() {
+        return true;
+    }
     tokio::runtime::Handle::try_current().is_ok()
 }
 
 /// Wall time now. With `testing` it moves with tokio's clock, so that a paused test can reach an
 /// override's end.
 pub(crate) fn wall() -> std::time::SystemTime {
+    #[cfg(feature = "simulation")]
+    if let Some(now) = simulated::now() {
+        return std::time::UNIX_EPOCH + Duration::from_nanos(now);
+    }
     #[cfg(feature = "testing")]
     {
         static START: OnceLock<(std::time::SystemTime, u64)> = OnceLock::new();

@@ -314,6 +314,15 @@ pub(crate) fn transition_by(pinned: &Pinned, made: Transition, by: Option<Ending
     let Some(numbers) = &pinned.settings.breaker else {
         return;
     };
+    #[cfg(feature = "simulation")]
+    crate::simulation::notes::tell(crate::simulation::notes::Note::Transition {
+        breaker: (pinned.breaker_name(), pinned.instance()),
+        from: made.from.as_str(),
+        to: made.to.as_str(),
+        cause: made.cause.as_str(),
+        at: made.at,
+        cooldown: made.cooldown,
+    });
     let record = why::keep(pinned, numbers, made, by);
     emit(&Event::Transition {
         dependency: pinned.breaker_name(),

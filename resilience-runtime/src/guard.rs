@@ -16,6 +16,8 @@ mod enter;
 #[allow(clippy::inline_always)]
 mod handle;
 mod look;
+#[cfg(feature = "simulation")]
+mod notes;
 #[cfg(feature = "tower")]
 mod owned;
 mod settle;
@@ -314,9 +316,12 @@ impl<'e> Calling<'e> {
     fn give_back(&self, running: Running) {
         if let Some(permit) = running.permit
             && let Some(breaker) = self.entry.breaker(self.traits)
-            && let Some(made) = breaker.settle(permit, Mark::Uncounted, clock::now)
         {
-            event::transition(self.pinned(), made);
+            #[cfg(feature = "simulation")]
+            notes::abandoned(self.pinned(), &permit);
+            if let Some(made) = breaker.settle(permit, Mark::Uncounted, clock::now) {
+                event::transition(self.pinned(), made);
+            }
         }
     }
 

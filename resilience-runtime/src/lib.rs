@@ -117,6 +117,9 @@ mod problem;
 mod rejection;
 mod runtime;
 mod served;
+#[cfg(feature = "simulation")]
+#[doc(hidden)]
+pub mod simulation;
 mod site;
 mod sliding;
 mod snapshot;

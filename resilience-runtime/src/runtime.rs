@@ -80,10 +80,14 @@ pub(crate) struct InForce {
 
 impl Runtime {
     /// A runtime with `policy` in force and nothing counted yet.
-    #[allow(clippy::needless_pass_by_value)] // the policy belongs to the runtime from here on
     pub fn new(policy: Policy) -> Self {
+        let instance = crate::instance::name(policy.runtime().instance.as_deref());
+        Self::of_instance(policy, &instance)
+    }
+
+    #[allow(clippy::needless_pass_by_value)] // the policy belongs to the runtime from here on
+    pub(crate) fn of_instance(policy: Policy, instance: &str) -> Self {
         clock::ready();
-        let instance: Arc<str> = crate::instance::name(policy.runtime().instance.as_deref()).into();
         let runtime = Self {
             inner: Arc::new(Inner {
                 entries: ArcSwap::from_pointee(HashMap::new()),
@@ -92,7 +96,7 @@ impl Runtime {
                     policy: policy.clone(),
                     loaded_at: clock::wall(),
                 }),
-                instance,
+                instance: instance.into(),
                 overrides: Mutex::new(Overrides::default()),
                 installed: AtomicBool::new(false),
                 refusal: Mutex::new(None),

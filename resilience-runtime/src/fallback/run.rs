@@ -8,9 +8,8 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 use tokio::task::unconstrained;
-use tokio::time::Sleep;
 
-use crate::clock;
+use crate::clock::{self, Timer};
 use crate::guard::Calling;
 use crate::rejection::Reason;
 
@@ -57,7 +56,7 @@ pin_project! {
         fallback: Option<F>,
         // Made when it is first waited for, which a fallback that ends at once never is.
         #[pin]
-        timer: Option<Sleep>,
+        timer: Option<Timer>,
         bound: Bound,
     }
 }

@@ -5,13 +5,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tokio::time::Sleep;
-
 use super::enter::{Admitted, Entered};
 use super::settle::Finish;
 use super::short::{Enter, Short};
 use super::{Calling, Start};
-use crate::clock::{self, NEVER};
+use crate::clock::{self, NEVER, Timer};
 use crate::layer::bulkhead::Ticket;
 use crate::ops::{End, Ops, Turn};
 use crate::outcome::Outcome;
@@ -26,7 +24,7 @@ pin_project_lite::pin_project! {
         ticket: Option<Ticket>,
         // One timer serves waiting, pausing and running; `None` until somebody has to wait.
         #[pin]
-        timer: Option<Sleep>,
+        timer: Option<Timer>,
         // Dropped as soon as it is cut, so that its destructors run before the caller goes on.
         #[pin]
         body: Option<B>,
@@ -93,6 +91,8 @@ impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
                 Stage::Enter => match call.enter() {
                     Entered::Go => *this.stage = Stage::Admit,
                     Entered::Wait { ticket, end, reason } => {
+                        #[cfg(feature = "simulation")]
+                        crate::simulation::notes::tell(crate::simulation::notes::Note::Waits);
                         *this.ticket = Some(ticket);
                         *this.stage = Stage::Wait { end, reason };
                     }
@@ -106,6 +106,8 @@ impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
                         && let Poll::Ready(slot) = bulkhead.poll_wait(ticket, cx.waker())
                     {
                         // The place in the line ended with the grant.
+                        #[cfg(feature = "simulation")]
+                        crate::simulation::notes::tell(crate::simulation::notes::Note::Granted);
                         *this.ticket = None;
                         call.slot = Some(slot);
                         this.timer.set(None);
@@ -266,7 +268,7 @@ fn cut<O: Ops, B>(mut this: CoreProject<'_, O, B>, call: &mut Calling<'_>) -> Tu
 
 /// Whether `at` is reached; else the task is woken when it is. Arms the timer at the first look.
 #[inline(never)]
-fn reached(mut timer: Pin<&mut Option<Sleep>>, at: u64, cx: &mut Context<'_>) -> Poll<()> {
+fn reached(mut timer: Pin<&mut Option<Timer>>, at: u64, cx: &mut Context<'_>) -> Poll<()> {
     if timer.is_none() {
         if at == NEVER {
             return Poll::Pending;

@@ -148,7 +148,11 @@ impl Calling<'_> {
             let (answer, made) = breaker.admit(clock::now, time);
             self.report(made);
             match answer {
-                Ok(given) => permit = Some(given),
+                Ok(given) => {
+                    #[cfg(feature = "simulation")]
+                    super::notes::admitted(&pinned, breaker, &given);
+                    permit = Some(given);
+                }
                 Err(refusal) => {
                     let (reason, left) = split(refusal);
                     if self.enforces() {

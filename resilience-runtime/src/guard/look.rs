@@ -3,22 +3,26 @@
 use resilience_policy::Mode;
 
 use super::enter::split;
-use crate::clock;
+use crate::clock::{self, NEVER, nanos};
 use crate::dependency::{Entry, Pinned};
 use crate::event;
 use crate::layer::breaker::Reading;
 use crate::rejection::Reason;
 
-/// Whether a call of this name would be admitted now, with every layer that it has. Takes nothing.
-pub(crate) fn would_admit(entry: &Entry) -> Result<(), Reason> {
+/// Whether a call of this name would be admitted now, with every layer that it has; else why not, and what it would be
+/// told. Takes nothing.
+pub(crate) fn would_admit(entry: &Entry) -> Result<(), (Reason, Option<u64>)> {
     let pinned = entry.pin();
     match pinned.mode {
         Mode::Observe | Mode::Off => return Ok(()),
-        Mode::Isolate => return Err(Reason::Isolated),
+        Mode::Isolate => {
+            let left = (pinned.until != NEVER).then(|| pinned.until.saturating_sub(clock::now()));
+            return Err((Reason::Isolated, left));
+        }
         Mode::Enforce => {}
     }
-    if pinned.hold().left(clock::now).is_some() {
-        return Err(Reason::Held);
+    if let Some(left) = pinned.hold().left(clock::now) {
+        return Err((Reason::Held, Some(left)));
     }
     if let Some((breaker, _)) = pinned.breaker() {
         let (answer, made) = breaker.would_admit(clock::now());
@@ -26,13 +30,14 @@ pub(crate) fn would_admit(entry: &Entry) -> Result<(), Reason> {
             event::transition(&pinned, transition);
         }
         if let Err(refusal) = answer {
-            return Err(split(refusal).0);
+            let (reason, left) = split(refusal);
+            return Err((reason, Some(left)));
         }
     }
     if let Some((bulkhead, numbers)) = pinned.bulkhead() {
         let may_wait = !numbers.max_wait.is_zero() && bulkhead.waiting() < numbers.max_waiting;
         if !bulkhead.has_room() && !may_wait {
-            return Err(Reason::BulkheadFull);
+            return Err((Reason::BulkheadFull, Some(nanos(numbers.retry_after))));
         }
     }
     Ok(())

@@ -125,6 +125,8 @@ impl Calling<'_> {
         if permit.kind() == Kind::Sample {
             event::sample(pinned, outcome, slow);
         }
+        #[cfg(feature = "simulation")]
+        super::notes::result(pinned, breaker, &permit, mark);
         if let Some(made) = breaker.settle(permit, mark, clock::now) {
             // A good attempt is counted with its call, a moment later.
             event::transition_by(pinned, made, Some(judged));

@@ -123,6 +123,13 @@ impl<'s, 'e> Short<'s, 'e> {
             && let Some(breaker) = self.entry.breaker(self.traits)
         {
             let slow = self.started != 0 && clock::now().saturating_sub(self.started) > self.entry.slow_after();
+            #[cfg(feature = "simulation")]
+            super::notes::result(
+                &self.entry.pin(),
+                breaker,
+                &Permit::ordinary(self.period),
+                Mark::Success { slow },
+            );
             if slow || !breaker.is_clean_in(self.period) {
                 self.settle_counted(breaker, slow, outcome);
             }

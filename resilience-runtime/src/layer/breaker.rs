@@ -177,6 +177,18 @@ impl Breaker {
         self.with(now, |machine| machine.read(now))
     }
 
+    /// Whether a permit belongs to a period that is over.
+    #[cfg(feature = "simulation")]
+    pub(crate) fn is_over(&self, permit: &Permit) -> bool {
+        self.gate.load(Ordering::Acquire) >> PERIOD != permit.inner.period
+    }
+
+    /// Whether a half-open state admits by share.
+    #[cfg(feature = "simulation")]
+    pub(crate) fn is_ramping(&self) -> bool {
+        self.lock().is_ramping()
+    }
+
     pub(crate) fn renumber(&self, numbers: &Numbers) -> bool {
         let mut machine = self.lock();
         let emptied = machine.renumber(numbers);
@@ -184,7 +196,7 @@ impl Breaker {
         emptied
     }
 
-    #[cfg_attr(not(feature = "testing"), allow(dead_code))] // only a test trips by hand
+    #[cfg_attr(not(any(feature = "testing", feature = "simulation")), allow(dead_code))] // only a test trips by hand
     pub(crate) fn trip(&self, cause: Cause, now: u64) -> Transition {
         let mut machine = self.lock();
         let made = machine.trip(cause, now);

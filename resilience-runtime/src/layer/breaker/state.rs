@@ -161,6 +161,11 @@ impl Machine {
         self.numbers.in_flight.is_some() || self.numbers.sample_every.is_some()
     }
 
+    #[cfg(feature = "simulation")]
+    pub(crate) fn is_ramping(&self) -> bool {
+        matches!(&self.phase, Phase::HalfOpen(half) if half.step.is_some())
+    }
+
     pub(crate) fn numbers(&self) -> &Numbers {
         &self.numbers
     }
