@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Audit(Audit),
     /// What a running service says of itself, worst first, and what there is to do.
     Status(Status),
+    /// Runs the real layers on a virtual clock against described traffic, second by second.
+    Simulate(Simulate),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -168,4 +170,30 @@ pub(crate) struct Suggest {
     /// How to print it.
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Simulate {
+    /// The scenario file.
+    pub(crate) scenario: PathBuf,
+    /// A policy file; several stand side by side. Else what `RESILIENCE_POLICY` says, else `resilience.toml`.
+    #[arg(long)]
+    pub(crate) policy: Vec<PathBuf>,
+    /// Run the same without guards beside it.
+    #[arg(long)]
+    pub(crate) without: bool,
+    /// How to print it.
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Table,
+    /// Print every row of time in the text, too.
+    #[arg(long)]
+    pub(crate) seconds: bool,
+}
+
+/// The formats of what has rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Table {
+    Text,
+    Json,
+    Csv,
 }

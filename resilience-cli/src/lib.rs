@@ -10,6 +10,7 @@ mod github;
 mod json;
 mod overriding;
 mod schema;
+mod simulate;
 mod source;
 mod status;
 mod suggest;
@@ -48,6 +49,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
         Command::Override(options) => overriding::run(&options, out, err),
         Command::Audit(options) => audit::run(&options, out, err),
         Command::Status(options) => status::run(&options, out, err),
+        Command::Simulate(options) => simulate::run(&options, out, err),
     };
     // A pipe that nobody reads any more, as in `resilience explain | head`, is no failure worth a word.
     done.unwrap_or(UNREADABLE)

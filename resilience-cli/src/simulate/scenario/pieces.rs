@@ -1,0 +1,341 @@
+//! The tables of a scenario, one reader each.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use super::draft::{Bad, Faults, Key, Keys};
+use super::values::{self, Read, shown};
+use super::{
+    Answer, Answers, Arrivals, Caller, Does, Fallback, FarSide, Keys as CallKeys, Latency, Leaves, Named, Nanos, Phase,
+    Pool, Start,
+};
+
+pub(super) const TIME: &str = "a duration up to 60d, such as \"30s\" or \"2d\"";
+const ANSWER: &str = "one of S B F C T N: success, business, failure, connection refused, throttled, never";
+
+const fn key<T>(name: &'static str, allowed: &'static str, read: fn(&DeValue<'_>) -> Read<T>) -> Key<T> {
+    Key { name, allowed, read }
+}
+
+pub(super) const NAME: Key<String> = key("name", "a name in quotes", values::name);
+pub(super) const ABOUT: Key<String> = key("about", "a text in quotes", values::text);
+pub(super) const DURATION: Key<Nanos> = key("duration", TIME, values::span);
+pub(super) const STEP: Key<Nanos> = key("step", TIME, values::span);
+pub(super) const SEED: Key<u64> = key("seed", "a whole number, 0 or more", values::count);
+pub(super) const INSTANCES: Key<u32> = key("instances", "1 to 10_000", |value| match values::small(value)? {
+    number @ 1..=10_000 => Ok(number),
+    _ => Err(Bad::new("out_of_range", "1 to 10_000 instances are possible")),
+});
+pub(super) const LOOK_AT: Key<Vec<Nanos>> = key("look_at", "a list of durations", values::times);
+
+const FROM: Key<Nanos> = key("from", TIME, values::time);
+const TO: Key<Nanos> = key("to", TIME, values::time);
+
+pub(super) fn phase(faults: &mut Faults<'_>, at: Place<'_, '_>, duration: Nanos) -> Option<Phase> {
+    let keys = at.keys(faults, &["name", "from", "to"]);
+    let name = keys.need(faults, &NAME);
+    let (from, to) = stretch(faults, &keys, duration);
+    Some(Phase { name: name?, from, to })
+}
+
+/// `from` and `to`, inside the scenario.
+fn stretch(faults: &mut Faults<'_>, keys: &Keys<'_, '_>, duration: Nanos) -> (Nanos, Nanos) {
+    let from = keys.get(faults, &FROM).unwrap_or(0);
+    let to = keys.get(faults, &TO).unwrap_or(duration);
+    if from >= to && (keys.has("from") || keys.has("to")) {
+        let name = if keys.has("to") { "to" } else { "from" };
+        let span = keys.value(name).map_or(keys.header.clone(), toml::Spanned::span);
+        let message = format!("it ends at {} and begins at {}", shown(to), shown(from));
+        faults.add("contradiction", &span, &keys.path_of(name), message);
+    }
+    (from, to.min(duration))
+}
+
+const CALLER: [&str; 19] = [
+    "name",
+    "dependency",
+    "calls",
+    "together",
+    "optional",
+    "rate",
+    "arrivals",
+    "every",
+    "burst",
+    "from",
+    "to",
+    "keys",
+    "key",
+    "by",
+    "stock",
+    "patience",
+    "again",
+    "leaves",
+    "about",
+];
+
+pub(super) fn caller(
+    faults: &mut Faults<'_>,
+    at: Place<'_, '_>,
+    duration: Nanos,
+    named: &mut Vec<Named>,
+) -> Option<Caller> {
+    let keys = at.keys(faults, &CALLER);
+    let name = keys.need(faults, &NAME);
+    keys.get(faults, &ABOUT);
+    keys.exclusive(faults, &["dependency", "calls"]);
+    let one = keys.get(
+        faults,
+        &key(
+            "dependency",
+            "a dependency, or an operation as payrail.refund",
+            values::text,
+        ),
+    );
+    let several = keys.get(faults, &key("calls", "a list of dependencies", values::names));
+    let optional = keys
+        .get(faults, &key("optional", "a list out of `calls`", values::names))
+        .unwrap_or_default();
+    let calls: Vec<String> = one.map(|one| vec![one]).or(several).unwrap_or_default();
+    name_all(&keys, if keys.has("calls") { "calls" } else { "dependency" }, named);
+    for other in optional.iter().filter(|other| !calls.contains(other)) {
+        let span = keys.value("optional").map_or(keys.header.clone(), toml::Spanned::span);
+        let message = format!("`{}` is not among the calls", other.escape_debug());
+        faults.add("contradiction", &span, &keys.path_of("optional"), message);
+    }
+    let together = keys
+        .get(faults, &key("together", "true or false", values::switch))
+        .unwrap_or(false);
+    let (from, to) = stretch(faults, &keys, duration);
+    let arrivals = arrivals(faults, &keys);
+    let call_keys = call_keys(faults, &keys);
+    let again = keys.get(faults, &key("again", "a whole number, 0 or more", values::small));
+    let leaves = keys.get(
+        faults,
+        &key("leaves", "\"drop\" or \"orphan\"", |value| {
+            values::word(value, &[("drop", Leaves::Drop), ("orphan", Leaves::Orphan)])
+        }),
+    );
+    let patience = keys.get(faults, &key("patience", TIME, values::span));
+    for needs in ["again", "leaves"] {
+        if let Some(value) = keys.value(needs).filter(|_| !keys.has("patience")) {
+            let message = format!("`{needs}` needs `patience`: without it nobody leaves");
+            faults.add("contradiction", &value.span(), &keys.path_of(needs), message);
+        }
+    }
+    Some(Caller {
+        stock: keys.get(faults, &key("stock", "a whole number from 1 on", values::some)),
+        name: name?,
+        calls,
+        together,
+        optional,
+        arrivals: arrivals?,
+        from,
+        to,
+        keys: call_keys,
+        patience,
+        again: again.unwrap_or(0),
+        leaves: leaves.unwrap_or(Leaves::Drop),
+    })
+}
+
+fn arrivals(faults: &mut Faults<'_>, keys: &Keys<'_, '_>) -> Option<Arrivals> {
+    const ONE: [&str; 3] = ["rate", "every", "burst"];
+    keys.exclusive(faults, &ONE);
+    let chance = keys
+        .get(
+            faults,
+            &key("arrivals", "\"even\" or \"poisson\"", |value| {
+                values::word(value, &[("even", false), ("poisson", true)])
+            }),
+        )
+        .unwrap_or(false);
+    if chance && !keys.has("rate") {
+        keys.missing(
+            faults,
+            "rate",
+            "calls a second; `arrivals = \"poisson\"` is about a rate",
+        );
+        return None;
+    }
+    if !ONE.iter().any(|name| keys.has(name)) {
+        keys.missing(faults, "rate", "calls a second; or `every`, or `burst`");
+        return None;
+    }
+    let rate = keys.get(faults, &key("rate", "calls a second, above 0", values::rate));
+    let every = keys.get(faults, &key("every", TIME, values::span));
+    let burst = keys.get(faults, &key("burst", "so many calls at `from`", values::some));
+    rate.map(|rate| {
+        if chance {
+            Arrivals::Poisson(rate)
+        } else {
+            Arrivals::Rate(rate)
+        }
+    })
+    .or(every.map(Arrivals::Every))
+    .or(burst.map(Arrivals::Burst))
+}
+
+fn call_keys(faults: &mut Faults<'_>, keys: &Keys<'_, '_>) -> CallKeys {
+    keys.exclusive(faults, &["keys", "key"]);
+    let many = keys.get(faults, &key("keys", "so many keys, from 1 on", values::some));
+    let fixed = keys.get(faults, &key("key", "the number of a key", values::count));
+    let ranked = keys
+        .get(
+            faults,
+            &key("by", "\"turn\" or \"rank\"", |value| {
+                values::word(value, &[("turn", false), ("rank", true)])
+            }),
+        )
+        .unwrap_or(false);
+    match (many, fixed) {
+        (Some(many), _) if ranked => CallKeys::Rank(many),
+        (Some(many), _) => CallKeys::Turn(many),
+        (None, Some(fixed)) => CallKeys::Fixed(fixed),
+        (None, None) => CallKeys::None,
+    }
+}
+
+const FAR: [&str; 11] = [
+    "from",
+    "latency",
+    "running",
+    "answers",
+    "dealt",
+    "retry_after",
+    "per_second",
+    "overload",
+    "operation",
+    "instance",
+    "key",
+];
+
+pub(super) fn far_side(faults: &mut Faults<'_>, at: Place<'_, '_>) -> FarSide {
+    let keys = at.keys(faults, &FAR);
+    let plain = FarSide::default();
+    let latency: Key<Latency> = key(
+        "latency",
+        "a duration, { median = …, p99 = … }, or one for each answer: { S = …, F = … }",
+        values::latency,
+    );
+    let answers: Key<Answers> = key(
+        "answers",
+        "a pattern of S B F C T N, such as \"SSSF\", or shares by chance: { N = 0.2 }",
+        values::answers,
+    );
+    let running = key("running", "\"keep\" or \"stretch\"", |value| {
+        values::word(value, &[("keep", false), ("stretch", true)])
+    });
+    let dealt = key("dealt", "\"attempts\" or \"arrivals\"", |value| {
+        values::word(value, &[("attempts", false), ("arrivals", true)])
+    });
+    let overload: Key<Answer> = key("overload", ANSWER, values::answer);
+    if let Some(value) = keys.value("overload").filter(|_| !keys.has("per_second")) {
+        let message = "`overload` needs `per_second`: without it nothing is too much";
+        faults.add("contradiction", &value.span(), &keys.path_of("overload"), message);
+    }
+    FarSide {
+        from: keys.get(faults, &FROM).unwrap_or(0),
+        latency: keys.get(faults, &latency).unwrap_or(plain.latency),
+        stretch: keys.get(faults, &running).unwrap_or(false),
+        answers: keys.get(faults, &answers).unwrap_or(plain.answers),
+        by_arrival: keys.get(faults, &dealt).unwrap_or(false),
+        retry_after: keys.get(faults, &key("retry_after", TIME, values::time)),
+        per_second: keys.get(faults, &key("per_second", "a whole number, 0 or more", values::count)),
+        overload: keys.get(faults, &overload).unwrap_or(plain.overload),
+        operation: keys.get(faults, &key("operation", "the name of an operation", values::text)),
+        instance: keys.get(
+            faults,
+            &key("instance", "the number of an instance, from 0", values::small),
+        ),
+        key: keys.get(faults, &key("key", "the number of a key", values::count)),
+    }
+}
+
+pub(super) fn pool(faults: &mut Faults<'_>, name: &str, at: Place<'_, '_>) -> Option<Pool> {
+    let keys = at.keys(faults, &["size", "max_waiting", "max_wait", "timed", "of"]);
+    let size = keys.need(faults, &key("size", "a whole number from 1 on", values::some));
+    let of = keys.get(faults, &key("of", "a list of dependencies", values::names));
+    let timed = keys.get(
+        faults,
+        &key("timed", "\"whole\" or \"call\"", |value| {
+            values::word(value, &[("whole", false), ("call", true)])
+        }),
+    );
+    Some(Pool {
+        name: name.to_owned(),
+        of: of.unwrap_or_else(|| vec![name.to_owned()]),
+        max_waiting: keys.get(faults, &key("max_waiting", "a whole number, 0 or more", values::count)),
+        max_wait: keys.get(faults, &key("max_wait", TIME, values::time)),
+        outside: timed.unwrap_or(false),
+        size: size?,
+    })
+}
+
+pub(super) fn start(faults: &mut Faults<'_>, at: Place<'_, '_>) -> Start {
+    let keys = at.keys(faults, &["successes", "state"]);
+    let state = keys.get(
+        faults,
+        &key("state", "\"closed\" or \"open\"", |value| {
+            values::word(value, &[("closed", false), ("open", true)])
+        }),
+    );
+    let successes = keys.get(
+        faults,
+        &key("successes", "0 to 100_000", |value| match values::small(value)? {
+            number @ 0..=100_000 => Ok(number),
+            _ => Err(Bad::new("out_of_range", "a window has at most 100_000 results")),
+        }),
+    );
+    Start {
+        successes: successes.unwrap_or(0),
+        open: state.unwrap_or(false),
+    }
+}
+
+pub(super) fn fallback(faults: &mut Faults<'_>, at: Place<'_, '_>, named: &mut Vec<Named>) -> Option<Fallback> {
+    let keys = at.keys(faults, &["calls", "latency", "one_per_key"]);
+    keys.exclusive(faults, &["calls", "latency"]);
+    let calls = keys.get(faults, &key("calls", "a dependency", values::text));
+    let latency = keys.get(faults, &key("latency", TIME, values::time));
+    if !keys.has("calls") && !keys.has("latency") {
+        keys.missing(faults, "calls", "the dependency that it calls, or a `latency`");
+    }
+    name_all(&keys, "calls", named);
+    let one_per_key = keys
+        .get(faults, &key("one_per_key", "true or false", values::switch))
+        .unwrap_or(false);
+    let does = calls.map(Does::Call).or(latency.map(Does::Take))?;
+    Some(Fallback { does, one_per_key })
+}
+
+/// Remembers where names of dependencies stand.
+fn name_all(keys: &Keys<'_, '_>, key: &str, named: &mut Vec<Named>) {
+    let Some(value) = keys.value(key) else { return };
+    let mut add = |value: &super::draft::Value<'_>| {
+        if let Some(name) = value.get_ref().as_str() {
+            named.push(Named {
+                name: name.to_owned(),
+                key: keys.path_of(key),
+                span: value.span(),
+            });
+        }
+    };
+    match value.get_ref() {
+        DeValue::Array(list) => list.iter().for_each(add),
+        _ => add(value),
+    }
+}
+
+/// A table and where it stands.
+pub(super) struct Place<'t, 'a> {
+    pub(super) path: String,
+    pub(super) header: Range<usize>,
+    pub(super) table: &'t DeTable<'a>,
+}
+
+impl<'t, 'a> Place<'t, 'a> {
+    fn keys(self, faults: &mut Faults<'_>, known: &[&str]) -> Keys<'t, 'a> {
+        Keys::new(faults, self.path, self.header, self.table, known)
+    }
+}
