@@ -1,6 +1,7 @@
 //! From bytes to a policy, with every fault on the way.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::environment;
 use crate::error::PolicyError;
 use crate::fault::{Fault, FaultName};
 use crate::hash;
-use crate::level::{Level, Written};
+use crate::level::{Level, Where, Written};
 use crate::locate::Text;
 use crate::policy::{Dependency, Inner, Policy, Resource, RuntimeSettings, Value};
 use crate::provenance::Origin;
@@ -168,10 +169,15 @@ impl Reading<'_, '_> {
         });
         let resources = resources.collect();
         let hash = hash::of(&runtime, &dependencies, &resources);
+        let runtime_lines = written.runtime.entries.iter().filter_map(|entry| match &entry.place {
+            Where::File { key } => Some((entry.id, self.text.line_number(key.start))),
+            Where::Variable(_) => None,
+        });
         Inner {
             file: self.path.into(),
             hash,
             runtime,
+            runtime_lines: runtime_lines.collect(),
             dependencies,
             resources,
         }
@@ -219,6 +225,7 @@ fn empty(file: &Path) -> Policy {
             file: file.into(),
             hash,
             runtime,
+            runtime_lines: BTreeMap::new(),
             dependencies,
             resources,
         }),
@@ -229,17 +236,23 @@ fn empty(file: &Path) -> Policy {
 pub(crate) fn bytes_of(path: &Path) -> Result<Vec<u8>, Box<Fault>> {
     let file = path.to_string_lossy();
     let unreadable = |why: String| Box::new(Fault::new(FaultName::Unreadable, &file, "", why));
-    let about = std::fs::metadata(path).map_err(|error| match error.kind() {
+    let failed = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => unreadable("the file does not exist".into()),
         _ => unreadable(format!("the file cannot be read: {}", io_words(&error))),
-    })?;
-    if !about.is_file() {
+    };
+    // Asked before it is opened: opening a pipe waits for who writes into it.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err(unreadable("this is not a regular file".into()));
     }
-    if about.len() > syntax::MAX_BYTES as u64 {
+    // What it says of its length may be outgrown by the time it is read.
+    let most = syntax::MAX_BYTES as u64 + 1;
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(path).map_err(failed)?;
+    opened.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() > syntax::MAX_BYTES {
         return Err(Box::new(syntax::too_large(&file)));
     }
-    std::fs::read(path).map_err(|error| unreadable(format!("the file cannot be read: {}", io_words(&error))))
+    Ok(bytes)
 }
 
 fn io_words(error: &std::io::Error) -> String {

@@ -103,6 +103,7 @@ pub(crate) fn between(old: &Policy, new: &Policy) -> Vec<Change> {
 }
 
 fn runtime(old: &Policy, new: &Policy) -> Vec<Change> {
+    let lines = &new.inner.runtime_lines;
     let (old, new) = (old.runtime(), new.runtime());
     let text = |value: &Option<String>| value.clone().map(Value::String);
     let path = |value: &std::path::Path| Some(Value::String(value.display().to_string()));
@@ -119,7 +120,8 @@ fn runtime(old: &Policy, new: &Policy) -> Vec<Change> {
         .filter(|(_, old, new)| old != new)
         .map(|(id, old, new)| {
             let key = id.key();
-            Change::of(format!("runtime.{}", key.name), old, new, None, key.reload.effect())
+            let line = lines.get(&id).copied();
+            Change::of(format!("runtime.{}", key.name), old, new, line, key.reload.effect())
         })
         .collect()
 }

@@ -255,7 +255,11 @@ impl Echo {
             .chars()
             .skip(first)
             .take(AROUND)
-            .map(|c| if c.is_control() { ' ' } else { c })
+            .map(|c| match c {
+                '\u{feff}' => '·',
+                c if c.is_control() => ' ',
+                c => c,
+            })
             .collect();
         if first + AROUND < length {
             text.push('…');

@@ -25,6 +25,8 @@ pub(crate) struct Inner {
     pub(crate) file: PathBuf,
     pub(crate) hash: String,
     pub(crate) runtime: RuntimeSettings,
+    /// Where the keys of `[runtime]` stand.
+    pub(crate) runtime_lines: BTreeMap<Id, u32>,
     /// Shared with the runtimes that have them in force, and with policies united from this one.
     pub(crate) dependencies: BTreeMap<String, Arc<Dependency>>,
     pub(crate) resources: BTreeMap<String, Resource>,

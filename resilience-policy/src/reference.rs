@@ -172,7 +172,7 @@ impl Range {
 }
 
 /// What a changed value does to running state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Reload {
     /// From the next attempt on.
@@ -192,6 +192,19 @@ pub enum Reload {
 }
 
 impl Reload {
+    /// When a change acts, in a few words, for tables: `live`, `next call`, `next window`, `drains`.
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::AtOnce => "live",
+            Self::NextCall => "next call",
+            Self::WindowEmpty => "next window",
+            Self::Cooldown => "live, this opening too",
+            Self::Drains => "drains",
+            Self::Restart => "next start",
+            Self::Words => "nothing runs on it",
+        }
+    }
+
     /// In words, for reports.
     pub const fn effect(self) -> &'static str {
         match self {

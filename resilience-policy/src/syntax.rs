@@ -72,32 +72,49 @@ pub(crate) fn judge(text: &Text<'_>, file: &str, errors: &[Error]) -> Syntax {
     let (mut faults, mut bad_lines, rest) = open_lists(text, &hints, errors);
     let errors = rest.as_deref().unwrap_or(errors);
     let mut more = 0;
-    for error in errors.iter().filter(|error| !is_redefinition(error)) {
-        let span = span_of(error, text);
-        if !bad_lines.insert(text.line_index(span.start)) {
-            continue;
+    let (mut partial, mut lost) = (false, BTreeSet::new());
+    let (mut mended, mut second) = (None::<String>, None::<Vec<Error>>);
+    // What is wrong with a value the parser says only where the lines are lines: each reading may find more.
+    for _ in 0..READINGS {
+        let mut new_lines = BTreeSet::new();
+        if mended.is_none() {
+            new_lines.append(&mut bad_lines);
         }
-        if faults.len() < MAX_FAULTS {
-            faults.push(hints.fault(error.message(), &span));
-        } else {
-            more += 1;
+        for error in second
+            .as_deref()
+            .unwrap_or(errors)
+            .iter()
+            .filter(|error| !is_redefinition(error))
+        {
+            let span = span_of(error, text);
+            let line = text.line_index(span.start);
+            if bad_lines.contains(&line) || !new_lines.insert(line) {
+                continue;
+            }
+            if faults.len() < MAX_FAULTS {
+                faults.push(hints.fault(error.message(), &span));
+            } else {
+                more += 1;
+            }
         }
-    }
-    let mut partial = false;
-    let mut lost = BTreeSet::new();
-    let mended = (!bad_lines.is_empty()).then(|| {
-        let mut bytes = blanked(text, &bad_lines).into_bytes();
-        for index in bad_lines {
-            if let Some(path) = hints.path_of_line(index) {
+        if new_lines.is_empty() {
+            break;
+        }
+        let mut bytes = mended.map_or_else(|| text.text.as_bytes().to_vec(), String::into_bytes);
+        for index in &new_lines {
+            bytes[text.line_range(*index)].fill(b' ');
+            if let Some(path) = hints.path_of_line(*index) {
                 lost.insert(path);
             } else {
                 partial = true;
-                blank_table(text, index, &mut bytes);
+                blank_table(text, *index, &mut bytes);
             }
         }
-        String::from_utf8(bytes).expect(WHOLE_LINES)
-    });
-    let second = mended.as_ref().map(|mended| DeTable::parse_recoverable(mended).1);
+        bad_lines.append(&mut new_lines);
+        let whole = String::from_utf8(bytes).expect(WHOLE_LINES);
+        second = Some(DeTable::parse_recoverable(&whole).1);
+        mended = Some(whole);
+    }
     partial |= second
         .as_ref()
         .is_some_and(|errors| errors.iter().any(|error| !is_redefinition(error)));
@@ -114,6 +131,8 @@ pub(crate) fn judge(text: &Text<'_>, file: &str, errors: &[Error]) -> Syntax {
     }
 }
 
+/// How often a text with mistakes is read at most.
+const READINGS: usize = 4;
 const WHOLE_LINES: &str = "whole lines are whole characters, and blanks are ASCII";
 
 /// A list that is never closed swallows the lines below it, and the parser complains of each: it is told once, blanked

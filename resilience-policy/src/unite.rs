@@ -61,6 +61,7 @@ pub(crate) fn unite(parts: &[(&str, Policy)]) -> Result<Policy, PolicyError> {
             file: first.file().into(),
             hash,
             runtime,
+            runtime_lines: first.inner.runtime_lines.clone(),
             dependencies,
             resources,
         }),

@@ -288,7 +288,7 @@ fn placeholder(text: &str) -> Option<String> {
     let unfilled = text.contains("${") || (text.contains("{{") && text.contains("}}")) || text.contains("<%");
     unfilled.then(|| {
         format!(
-            "the placeholder `{}` was not filled in; this loader does not expand variables",
+            "the placeholder `{}` was not filled in, and this loader expands none; write the value itself",
             shown(text)
         )
     })

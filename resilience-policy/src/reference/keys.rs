@@ -112,7 +112,7 @@ keys! {
     Version Top "version" Version, "required", Words, "", "the version of the file's format", &[];
 
     Instance Runtime "instance" Text, "RESILIENCE_INSTANCE, else HOSTNAME, else the host's name", Restart, "", "the name of this instance in metrics and reports", &["instanceId", "instance_name"];
-    Overrides Runtime "overrides" Path, "resilience.overrides.toml", Restart, "", "the operator's overrides, a file beside the policy file; may be missing", &[];
+    Overrides Runtime "overrides" Path, "resilience.overrides.toml", AtOnce, "", "the operator's overrides, a file beside the policy file; may be missing", &[];
     ChaosSwitch Runtime "chaos" Bool, "false", AtOnce, "", "a chaos table acts only where this is true", &["chaosEnabled"];
 
     Inherits Dependency "inherits" Template, "none", AtOnce, "remove the key", "one template; keys merge one by one", &["baseConfig", "extends", "base", "template"];
@@ -149,7 +149,7 @@ keys! {
     MaxWaiting Bulkhead "bulkhead.max_waiting" Integer(0, 1_000_000), "0", Drains, "the most is 1000000", "calls that may wait for a slot", &["queueCapacity", "maxQueueSize", "maxQueuingActions", "waitingTaskQueue", "queue", "queueLimit", "max_queue"];
     MaxWait Bulkhead "bulkhead.max_wait" PAUSE, "0s", NextCall, "the longest is \"24h\"", "how long a call waits at most", &["maxWaitDuration", "queueTimeout", "maxQueueWait"];
     PerKey Bulkhead "bulkhead.per_key" SLOTS, "none", Drains, "remove the key", "slots per key, inside `max_concurrent`", &[];
-    MaxKeys Bulkhead "bulkhead.max_keys" SLOTS, "10000", Drains, "the most is 1000000", "keys remembered at once; idle ones are forgotten first", &[];
+    MaxKeys Bulkhead "bulkhead.max_keys" SLOTS, "10000", Words, "the most is 1000000", "keys remembered at once; idle ones are forgotten first", &[];
     SlotRetryAfter Bulkhead "bulkhead.retry_after" TIME, "1s", AtOnce, "", "what a caller without a slot is told", &[];
 
     MaxAttempts Retry "retry.max_attempts" Integer(1, 100), "3", NextCall, "1 is no retry; for no layer write `retry = false`", "attempts, the first included", &["maxRetries", "maxRetryAttempts", "retries", "max_retries", "numRetries", "retryCount"];

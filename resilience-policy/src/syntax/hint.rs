@@ -176,7 +176,7 @@ fn line_hint(line: &str) -> Option<(String, Option<String>)> {
     }
     if line.contains("{{") || line.contains("${") || line.contains("<%") {
         return Some((
-            "a placeholder was not filled in; this loader does not expand variables".into(),
+            "a placeholder was not filled in, and this loader expands none; write the value itself".into(),
             None,
         ));
     }
@@ -202,7 +202,7 @@ fn line_hint(line: &str) -> Option<(String, Option<String>)> {
 fn value_hint(value: &str) -> Option<(String, Option<String>)> {
     if value.contains("${") || value.contains("{{") || value.contains("<%") {
         return Some((
-            "a placeholder was not filled in; this loader does not expand variables".into(),
+            "a placeholder was not filled in, and this loader expands none; write the value itself".into(),
             None,
         ));
     }
