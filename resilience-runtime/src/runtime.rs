@@ -314,16 +314,21 @@ impl Runtime {
         self.inner.entries.store(Arc::new(entries));
     }
 
+    /// What linked functions name, if they use this runtime, and what anybody asked this runtime for.
     fn required(&self, policy: &Policy) -> Vec<Missing> {
-        if self.is_installed() {
-            return missing::for_install(policy);
-        }
+        let mut missing = if self.is_installed() {
+            missing::for_install(policy)
+        } else {
+            Vec::new()
+        };
         let entries = self.entries();
+        let told: HashSet<String> = missing.iter().map(|one| one.dependency().to_owned()).collect();
         let used = entries
             .values()
-            .filter(|entry| entry.is_used())
+            .filter(|entry| entry.is_used() && !told.contains(entry.name.as_ref()))
             .map(|entry| entry.name.as_ref());
-        missing::for_names(policy, used)
+        missing.extend(missing::for_names(policy, used));
+        missing
     }
 }
 

@@ -4,7 +4,9 @@
 mod changes;
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -14,7 +16,7 @@ use resilience_policy::{Policy, overrides};
 use crate::clock;
 use crate::event::{self, Event};
 use crate::mode::Override;
-use crate::runtime::{Runtime, see};
+use crate::runtime::{InForce, Runtime, see};
 use changes::{Change, Tracked};
 
 /// Events only make a look come sooner; without any, the files are read this often.
@@ -136,7 +138,9 @@ impl Watcher {
             Change::None => {}
             Change::Missing => {
                 let file = self.policy.path().display().to_string();
-                self.runtime.refuse(format!("{file}: the file is missing"));
+                let since = resilience_policy::overrides::utc(clock::wall());
+                self.runtime
+                    .refuse(format!("{file}: the file is missing since {since}"));
                 event::emit(&Event::Missing { file: &file });
             }
             Change::Unreadable(error) => self.refuse(&error),
@@ -145,13 +149,7 @@ impl Watcher {
         match self.overrides.look() {
             Change::None => {}
             Change::Missing => self.runtime.take_overrides(BTreeMap::new()),
-            Change::Unreadable(error) => {
-                let file = self.overrides.path().display().to_string();
-                event::emit(&Event::Refused {
-                    file: &file,
-                    error: &error,
-                });
-            }
+            Change::Unreadable(error) => self.refuse_overrides(&error),
             Change::Content(bytes) => self.take_overrides(&bytes),
         }
         self.runtime.tick_overrides();
@@ -163,31 +161,41 @@ impl Watcher {
             Ok(policy) => policy,
             Err(error) => return self.refuse(&error),
         };
-        match self.runtime.reload(policy) {
+        match self.runtime.take(policy) {
             Ok(_) => {
                 let overrides = overrides_file(&self.runtime, self.policy.path());
                 if overrides != self.overrides.path() {
-                    self.overrides = Tracked::optional(overrides);
+                    self.overrides = Tracked::moved(overrides);
                 }
             }
             Err(error) => self.tell_refusal(&error),
         }
     }
 
-    fn refuse(&self, error: &dyn std::fmt::Display) {
+    fn refuse(&self, error: &dyn Display) {
         self.runtime.refuse(error.to_string());
         self.tell_refusal(error);
     }
 
-    fn tell_refusal(&self, error: &dyn std::fmt::Display) {
+    fn tell_refusal(&self, error: &dyn Display) {
         let file = self.policy.path().display().to_string();
-        event::emit(&Event::Refused { file: &file, error });
+        let stays = Stays {
+            error,
+            in_force: self.runtime.in_force(),
+        };
+        event::emit(&Event::Refused {
+            file: &file,
+            error: &stays,
+        });
     }
 
     /// A bad overrides file keeps the last good one.
     fn take_overrides(&self, bytes: &[u8]) {
         match overrides::parse(bytes, self.overrides.path(), clock::wall()) {
             Ok(entries) => {
+                for entry in &entries {
+                    self.say_if_unknown(entry);
+                }
                 let entries = entries.into_iter().map(|entry| {
                     let set = Override {
                         mode: entry.mode,
@@ -200,14 +208,44 @@ impl Watcher {
                 });
                 self.runtime.take_overrides(entries.collect());
             }
-            Err(error) => {
-                let file = self.overrides.path().display().to_string();
-                event::emit(&Event::Refused {
-                    file: &file,
-                    error: &error,
-                });
-            }
+            Err(error) => self.refuse_overrides(&error),
         }
+    }
+
+    fn refuse_overrides(&self, error: &dyn Display) {
+        let file = self.overrides.path().display().to_string();
+        event::emit(&Event::Refused { file: &file, error });
+    }
+
+    /// A misspelt name acts on nothing, which must not look as if it did. It holds if the policy gains the name.
+    fn say_if_unknown(&self, entry: &overrides::Entry) {
+        if let Err(unknown) = self.runtime.entry(&entry.name) {
+            let file = self.overrides.path().display();
+            ::tracing::warn!(
+                target: event::TARGET, dependency = entry.name, line = entry.line,
+                "{file}:{}: this override acts on nothing: {unknown}; the others of the file are in force", entry.line,
+            );
+        }
+    }
+}
+
+/// A refusal, and what goes on in spite of it.
+struct Stays<'a> {
+    error: &'a dyn Display,
+    in_force: Arc<InForce>,
+}
+
+impl Display for Stays<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InForce { policy, loaded_at } = &*self.in_force;
+        let since = resilience_policy::overrides::utc(*loaded_at);
+        write!(
+            f,
+            "{}\n   the policy loaded at {since} (hash {}) stays in force for all {} dependencies",
+            self.error,
+            policy.hash(),
+            policy.dependencies().filter(|one| one.parent.is_none()).count(),
+        )
     }
 }
 

@@ -61,6 +61,22 @@ impl Events {
         }
     }
 
+    /// The next line with these words; those before it are passed over.
+    #[allow(dead_code)] // not every process looks for words
+    pub(crate) fn with(&self, words: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let left = WITHIN.saturating_sub(begun.elapsed());
+            let line = self
+                .0
+                .recv_timeout(left)
+                .unwrap_or_else(|_| panic!("no `{words}` came"));
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
     /// How many events of this name have come and were not looked at.
     #[allow(dead_code)] // not every process counts
     pub(crate) fn count(&self, name: &str) -> usize {

@@ -89,7 +89,7 @@ impl Runtime {
     /// takes its hand off, unless a later one was set in code.
     #[cfg_attr(not(feature = "watch"), allow(dead_code))]
     pub(crate) fn take_overrides(&self, entries: BTreeMap<String, Override>) {
-        let changed: Vec<_> = self.with_overrides(|overrides| {
+        let (changed, over) = self.with_overrides(|overrides| {
             let gone: Vec<_> = overrides
                 .file
                 .keys()
@@ -101,19 +101,20 @@ impl Runtime {
                     overrides.active.remove(&name);
                 }
             }
-            let changed: Vec<_> = entries
+            let now = clock::wall();
+            let (changed, over): (Vec<_>, Vec<_>) = entries
                 .iter()
-                .filter(|(name, set)| overrides.file.get(*name) != Some(*set) && set.until > clock::wall())
+                .filter(|(name, set)| overrides.file.get(*name) != Some(*set))
                 .map(|(name, set)| (name.clone(), set.clone()))
-                .collect();
+                .partition(|(_, set)| set.until > now);
             for (name, set) in &changed {
                 overrides.hold(name, set.clone(), true);
             }
             overrides.file = entries;
-            changed
+            (changed, over)
         });
         self.repin();
-        for (name, set) in &changed {
+        for (name, set) in changed.iter().filter(|(name, _)| self.entry(name).is_ok()) {
             let seconds = set.until.duration_since(clock::wall()).unwrap_or_default().as_secs();
             event::emit(&Event::OverrideSet {
                 dependency: name,
@@ -121,6 +122,14 @@ impl Runtime {
                 by: &set.by,
                 reason: &set.reason,
                 seconds,
+            });
+        }
+        // It ended while nobody watched: it is void, and that is said.
+        for (dependency, set) in &over {
+            event::emit(&Event::OverrideExpired {
+                dependency,
+                mode: set.mode.as_str(),
+                by: &set.by,
             });
         }
     }

@@ -23,13 +23,7 @@ impl Runtime {
     pub fn reload(&self, policy: Policy) -> Result<ReloadReport, ReloadError> {
         let missing = self.required(&policy);
         if !missing.is_empty() {
-            let error = ReloadError {
-                file: policy.file().to_owned(),
-                faults: None,
-                missing,
-            };
-            self.refuse(error.to_string());
-            return Err(error);
+            return Err(self.refused(&policy, Why::Missing(missing)));
         }
         let changes = self.policy().diff(&policy);
         let emptied = self.assemble(&policy);
@@ -42,6 +36,25 @@ impl Runtime {
         let report = ReloadReport { changes, emptied };
         super::reloaded(self, &report);
         Ok(report)
+    }
+
+    /// The same for what stands in the watched file. One that has lost every dependency was hardly meant so: a
+    /// template that was not filled in, a deployment that went wrong.
+    pub(crate) fn take(&self, policy: Policy) -> Result<ReloadReport, ReloadError> {
+        let had = self.policy().dependencies().filter(|one| one.parent.is_none()).count();
+        if had > 0 && policy.dependencies().next().is_none() {
+            return Err(self.refused(&policy, Why::Emptied(had)));
+        }
+        self.reload(policy)
+    }
+
+    fn refused(&self, policy: &Policy, why: Why) -> ReloadError {
+        let error = ReloadError {
+            file: policy.file().to_owned(),
+            why,
+        };
+        self.refuse(error.to_string());
+        error
     }
 }
 
@@ -119,19 +132,31 @@ impl fmt::Display for ReloadReport {
 /// Why a reload was refused. What was in force stays.
 pub struct ReloadError {
     file: PathBuf,
-    faults: Option<PolicyError>,
-    missing: Vec<Missing>,
+    why: Why,
+}
+
+enum Why {
+    Faults(PolicyError),
+    Missing(Vec<Missing>),
+    /// It has no dependency left of so many.
+    Emptied(usize),
 }
 
 impl ReloadError {
     /// The faults of the file, if it could not be loaded.
     pub fn faults(&self) -> &[Fault] {
-        self.faults.as_ref().map_or(&[], PolicyError::faults)
+        match &self.why {
+            Why::Faults(error) => error.faults(),
+            _ => &[],
+        }
     }
 
     /// What is in use and missing in the new policy.
     pub fn missing(&self) -> &[Missing] {
-        &self.missing
+        match &self.why {
+            Why::Missing(missing) => missing,
+            _ => &[],
+        }
     }
 }
 
@@ -144,26 +169,32 @@ impl From<PolicyError> for ReloadError {
             .unwrap_or_default();
         Self {
             file,
-            faults: Some(error),
-            missing: Vec::new(),
+            why: Why::Faults(error),
         }
     }
 }
 
 impl fmt::Display for ReloadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(faults) = &self.faults {
-            return faults.fmt(f);
+        let file = self.file.display();
+        match &self.why {
+            Why::Faults(error) => error.fmt(f),
+            Why::Missing(missing) => {
+                write!(f, "{file}: lost what is in use, so all of it was refused")?;
+                missing.iter().try_for_each(|missing| write!(f, "\n  {missing}"))
+            }
+            Why::Emptied(had) => {
+                let all = if *had == 1 {
+                    "the one dependency".to_owned()
+                } else {
+                    format!("all {had} dependencies")
+                };
+                write!(
+                    f,
+                    "{file}: no dependency is left, it removes {all}, so it was refused; to run without any, restart the service"
+                )
+            }
         }
-        write!(
-            f,
-            "{}: lost what is in use, so all of it was refused",
-            self.file.display()
-        )?;
-        for missing in &self.missing {
-            write!(f, "\n  {missing}")?;
-        }
-        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! When a file's content is a change: different, whole, and not one of too many in a second.
 
-use std::io;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 const SETTLES: Duration = Duration::from_millis(100);
 /// A file without a last newline may have been cut; it counts when it was unchanged for this long.
 const CUT_SETTLES: Duration = Duration::from_secs(2);
+/// A file that is shorter than before and ends otherwise may be its own first part, cut between two lines.
+const SHORTER_SETTLES: Duration = Duration::from_millis(1_200);
 /// At most five reloads a second.
 const BETWEEN: Duration = Duration::from_millis(200);
 
@@ -24,7 +26,8 @@ pub(super) struct Tracked {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Missing,
-    Unreadable(io::ErrorKind),
+    /// Why, as the loader says it.
+    Unreadable(String),
     Content(Vec<u8>),
 }
 
@@ -45,6 +48,15 @@ impl Tracked {
             taken: State::Content(bytes),
             pending: None,
             last: None,
+        }
+    }
+
+    /// A file that takes the place of another: whatever it holds is a change, and so is that it is missing. Until that
+    /// is known, what the other one said holds.
+    pub(super) fn moved(path: PathBuf) -> Self {
+        Self {
+            taken: State::Unreadable(String::new()),
+            ..Self::optional(path)
         }
     }
 
@@ -71,7 +83,7 @@ impl Tracked {
         if self
             .pending
             .as_ref()
-            .is_some_and(|(state, since)| is_whole(state) && since.elapsed() < SETTLES)
+            .is_some_and(|(state, since)| self.settles(state) == SETTLES && since.elapsed() < SETTLES)
         {
             std::thread::park_timeout(SETTLES);
             let seen = self.read();
@@ -93,7 +105,7 @@ impl Tracked {
                 return None;
             }
         };
-        let settles = if is_whole(&seen) { SETTLES } else { CUT_SETTLES };
+        let settles = self.settles(&seen);
         let too_soon = self.last.is_some_and(|last| now.duration_since(last) < BETWEEN);
         if now.duration_since(since) < settles || too_soon {
             return None;
@@ -103,25 +115,48 @@ impl Tracked {
         self.taken = seen.clone();
         Some(match seen {
             State::Missing => Change::Missing,
-            State::Unreadable(kind) => Change::Unreadable(format!("{}: cannot be read: {kind}", self.path.display())),
+            State::Unreadable(why) => Change::Unreadable(why),
             State::Content(bytes) => Change::Content(bytes),
         })
     }
 
+    /// How long this has to stand still until it counts.
+    fn settles(&self, seen: &State) -> Duration {
+        let State::Content(bytes) = seen else { return SETTLES };
+        if !bytes.ends_with(b"\n") {
+            return CUT_SETTLES;
+        }
+        match &self.taken {
+            State::Content(before) if bytes.len() < before.len() && last_line(bytes) != last_line(before) => {
+                SHORTER_SETTLES
+            }
+            _ => SETTLES,
+        }
+    }
+
+    /// Within the loader's bounds: a pipe in the file's place would stop the watching, an endless file the process.
     fn read(&self) -> State {
-        match std::fs::read(&self.path) {
+        match resilience_policy::lookup::bytes(&self.path) {
             Ok(bytes) => State::Content(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => State::Missing,
-            Err(error) => State::Unreadable(error.kind()),
+            Err(_) if is_missing(&self.path) => State::Missing,
+            Err(error) => State::Unreadable(error.to_string()),
         }
     }
 }
 
-fn is_whole(state: &State) -> bool {
-    match state {
-        State::Content(bytes) => bytes.ends_with(b"\n"),
-        State::Missing | State::Unreadable(_) => true,
-    }
+fn is_missing(path: &Path) -> bool {
+    std::fs::metadata(path).is_err_and(|error| {
+        // A folder on the way that became a file is as good as gone.
+        matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+    })
+}
+
+/// The last line that says something.
+fn last_line(bytes: &[u8]) -> Option<&[u8]> {
+    bytes
+        .rsplit(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .find(|line| !line.is_empty())
 }
 
 #[cfg(test)]
