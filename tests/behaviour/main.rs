@@ -27,6 +27,7 @@ mod panics;
 mod policy_faults;
 mod policy_file;
 mod reload;
+mod reload_keys;
 mod retry;
 mod retry_and_breaker;
 mod sums;
