@@ -7,14 +7,24 @@ use crate::kit::{Gate, secs};
 use crate::stand::words;
 
 impl Live {
+    /// What a snapshot says beside the policy's own words and numbers, which did change.
+    fn state_alone(&self) -> serde_json::Value {
+        let mut all = serde_json::to_value(self.runtime.snapshot().dependencies).unwrap();
+        for dependency in all.as_object_mut().unwrap().values_mut() {
+            for of_the_policy in ["about", "agreed", "numbers"] {
+                dependency.as_object_mut().unwrap().remove(of_the_policy);
+            }
+        }
+        all
+    }
+
     /// A key that nothing runs on: what runs, waits, is counted and is known is what it was.
     pub(super) async fn nothing_moves(&self) {
         let gate = Gate::new("S");
         let running = self.begun(&gate, 1).await;
-        let before = serde_json::to_value(self.runtime.snapshot().dependencies).unwrap();
+        let before = self.state_alone();
         self.change();
-        let after = serde_json::to_value(self.runtime.snapshot().dependencies).unwrap();
-        assert_eq!(before, after);
+        assert_eq!(before, self.state_alone());
         gate.open(1);
         for call in running {
             assert_eq!(call.await.unwrap().0, "ok");
