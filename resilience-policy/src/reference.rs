@@ -2,11 +2,13 @@
 //! it does to running state. The checker, `explain`, the schema and the documentation all read it.
 
 mod keys;
+mod page;
 
 use crate::policy::Value;
 
 pub use keys::Id;
 pub(crate) use keys::RATE;
+pub use page::page;
 
 /// One key of the file.
 #[derive(Debug)]

@@ -1,0 +1,5 @@
+//! Prints `docs/reference.md`.
+
+fn main() {
+    print!("{}", resilience_policy::reference::page());
+}
