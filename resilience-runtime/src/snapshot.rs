@@ -182,6 +182,8 @@ impl Runtime {
     /// # Ok(()) }
     /// ```
     pub fn snapshot(&self) -> Snapshot {
+        // Who has no watched file hears of an override's end from those who look.
+        self.tick_overrides();
         let in_force = self.in_force();
         let refusal = self.refusal();
         let reloads = self.reloads();

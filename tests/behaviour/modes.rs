@@ -210,3 +210,44 @@ async fn the_breaker_goes_on_from_where_it_was_when_a_hand_is_taken_off() {
     assert_eq!(far.one("S").await, "ok");
     assert_eq!(far.state(), "closed");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_hand_is_announced_a_minute_before_and_told_when_it_comes_once_each() {
+    let far = Stand::new("timeout = \"1s\"");
+    let ((), events) = record(async {
+        let hand = Override::new(Mode::Isolate, "ops", "drill", secs(3_600));
+        far.runtime.set_mode("far", hand).unwrap();
+        for (at_ms, mode) in [
+            (3_539_999, "isolate"),
+            (3_540_000, "isolate"),
+            (3_570_000, "isolate"),
+            (3_599_999, "isolate"),
+            (3_600_000, "enforce"),
+            (3_700_000, "enforce"),
+        ] {
+            far.at_ms(at_ms).await;
+            assert_eq!(far.read().mode, mode, "{at_ms}");
+        }
+    })
+    .await;
+    let told: Vec<_> = events
+        .iter()
+        .filter(|event| event.name().starts_with("override."))
+        .map(|event| {
+            (
+                event.name(),
+                event.dependency(),
+                event.field("by"),
+                event.field("seconds"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("override.set", "far", Some("ops"), Some("3600")),
+            ("override.expiring", "far", Some("ops"), Some("60")),
+            ("override.expired", "far", Some("ops"), None),
+        ]
+    );
+}
