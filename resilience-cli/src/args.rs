@@ -77,6 +77,12 @@ pub(crate) struct Explain {
     /// How to print it.
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+    /// Draw the worst case, moment by moment, into this file as well.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Name the fallbacks that this source tree has, in the table for sign-off.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) source: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

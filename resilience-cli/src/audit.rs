@@ -15,7 +15,7 @@ mod table;
 mod tree;
 mod types;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -29,16 +29,11 @@ use policies::Policies;
 use report::Report;
 use tree::{Source, Unread};
 
-/// Code is read by recursion, and people write long chains.
+/// What is reserved is not used: only deep code touches it.
 const STACK: usize = 256 << 20;
 
 pub(crate) fn run(options: &Audit, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
-    let audited = std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().stack_size(STACK);
-        let thread = builder.spawn_scoped(scope, || audit(options))?;
-        thread.join().map_err(|_| io::Error::other("the audit has panicked"))
-    });
-    match audited? {
+    match deeply(|| audit(options))? {
         Ok((ok, text)) => {
             write!(out, "{text}")?;
             Ok(u8::from(!ok))
@@ -65,6 +60,35 @@ fn audit(options: &Audit) -> Result<(bool, String), String> {
         AuditFormat::Mermaid => mermaid::graph(&report),
     };
     Ok((report.ok(), text))
+}
+
+/// The fallbacks that a source tree has for each dependency, as they are written.
+pub(crate) fn forms(path: &Path) -> Result<BTreeMap<String, BTreeSet<String>>, String> {
+    deeply(|| {
+        let unreadable = |error: io::Error| format!("`{}` cannot be read: {error}", path.display());
+        let (sources, unread) = tree::read(path, false).map_err(unreadable)?;
+        let (index, _, _) = index_of(&sources, unread, path, false);
+        let mut forms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for guard in index.functions.iter().filter_map(|function| function.guard.as_ref()) {
+            let written: Vec<String> = guard.fallbacks.iter().map(report::plain).collect();
+            forms
+                .entry(guard.dependency.clone().unwrap_or_default())
+                .or_default()
+                .insert(written.join(", then "));
+        }
+        Ok(forms)
+    })
+    .unwrap_or_else(|error| Err(error.to_string()))
+}
+
+/// Code is read by recursion, and people write long chains: on a stack of its own.
+fn deeply<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, work)?;
+        thread.join().map_err(|_| io::Error::other("the audit has panicked"))
+    })
 }
 
 /// Everything that the files say. A file that cannot be parsed is told, and stops nothing.

@@ -1,6 +1,9 @@
 //! `explain`: every effective number with its place and origin.
 
+mod holds;
 mod picture;
+mod picture_of_time;
+mod refusals;
 mod sign_off;
 mod traffic;
 mod worst_case;
@@ -17,7 +20,7 @@ use serde_json::{Map, json};
 use crate::UNREADABLE;
 use crate::args::{Explain, Format};
 use crate::source::{self, Source};
-use crate::{check, json};
+use crate::{audit, check, json};
 
 pub(crate) fn run(options: &Explain, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
     let (file, wanted) = words(options);
@@ -43,12 +46,28 @@ pub(crate) fn run(options: &Explain, out: &mut dyn Write, err: &mut dyn Write) -
         writeln!(err, "{} has no dependency `{name}`{near}", source.file.display())?;
         return Ok(1);
     }
-    let hand = Hand::read(&source);
+    let hand = Hand::read(&source, err)?;
     let chosen = wanted.as_deref().and_then(|name| policy.dependency(name));
+    if let Some(file) = &options.svg {
+        let drawn: Vec<&Dependency> = chosen.map_or_else(|| policy.dependencies().collect(), |one| vec![one]);
+        if let Err(error) = std::fs::write(file, picture_of_time::svg(&drawn)) {
+            writeln!(err, "`{}` cannot be written: {error}", file.display())?;
+            return Ok(UNREADABLE);
+        }
+    }
     match (options.format, chosen) {
         (Format::Json, chosen) => print_json(policy, chosen, &hand, out)?,
         (Format::Text, Some(dependency)) => print_text(policy, dependency, &hand, out)?,
-        (Format::Text, None) => write!(out, "{}", sign_off::table(policy))?,
+        (Format::Text, None) => {
+            let forms = match options.source.as_deref().map(audit::forms).transpose() {
+                Ok(forms) => forms,
+                Err(why) => {
+                    writeln!(err, "{why}")?;
+                    return Ok(UNREADABLE);
+                }
+            };
+            write!(out, "{}", sign_off::table(policy, forms.as_ref()))?;
+        }
     }
     Ok(0)
 }
@@ -72,15 +91,23 @@ struct Hand {
 
 impl Hand {
     /// A bad overrides file is not this command's matter, and never blocks the policy.
-    fn read(source: &Source) -> Self {
+    fn read(source: &Source, err: &mut dyn Write) -> io::Result<Self> {
         let file = source::overrides_file(&source.inspection.policy, &source.file);
         let bytes = lookup::bytes(&file).unwrap_or_default();
-        let entries = overrides::parse(&bytes, &file, SystemTime::now()).unwrap_or_default();
-        let entries = entries.into_iter().filter(|entry| !entry.expired).collect();
-        Self {
+        let entries = match overrides::parse(&bytes, &file, SystemTime::now()) {
+            Ok(entries) => entries.into_iter().filter(|entry| !entry.expired).collect(),
+            Err(error) => {
+                writeln!(
+                    err,
+                    "{error}\nthe overrides are left out here; a running service keeps the last good ones"
+                )?;
+                Vec::new()
+            }
+        };
+        Ok(Self {
             file: file.to_string_lossy().into_owned(),
             entries,
-        }
+        })
     }
 
     /// The override of a dependency; isolating a dependency isolates its operations.
@@ -183,7 +210,18 @@ fn print_text(policy: &Policy, dependency: &Dependency, hand: &Hand, out: &mut d
     }
     writeln!(out, "{}\n", table.trim_fmt())?;
     writeln!(out, "the layers, from outside in:\n\n{}", picture::layers(dependency))?;
-    writeln!(out, "a call at worst:\n\n{}", worst_case::time_line(dependency))?;
+    let line = worst_case::line(dependency);
+    writeln!(out, "a call at worst:\n\n{}", line.text())?;
+    writeln!(
+        out,
+        "at most it holds of each instance:\n\n{}",
+        holds::most(dependency, &line)
+    )?;
+    writeln!(
+        out,
+        "what a caller gets when it is refused:\n\n{}\n",
+        refusals::table(dependency)
+    )?;
     let figures = traffic::figures(policy, dependency);
     if !figures.is_empty() {
         writeln!(out, "what the expected traffic makes of it:\n\n{figures}")?;

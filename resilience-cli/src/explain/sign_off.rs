@@ -1,11 +1,12 @@
 //! The table that people sign: what may be answered when a dependency fails, and who decided it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use resilience_policy::{Dependency, Fail, Policy, format_duration as time};
 
-/// Every dependency and operation, as a Markdown table.
-pub(super) fn table(policy: &Policy) -> String {
+/// Every dependency and operation, as a Markdown table; with the fallbacks of the source, where that was read.
+pub(super) fn table(policy: &Policy, forms: Option<&BTreeMap<String, BTreeSet<String>>>) -> String {
     let mut text = String::from(
         "| dependency | what it is | fail | a caller may get | agreed | clients see | layers | fallback | uses |\n\
          |---|---|---|---|---|---|---|---|---|\n",
@@ -20,6 +21,19 @@ pub(super) fn table(policy: &Policy) -> String {
                 time(fallback.timeout),
                 time(fallback.max_stale)
             ),
+        };
+        let written = forms.map(|forms| match forms.get(&dependency.name) {
+            Some(forms) => forms
+                .iter()
+                .map(|form| format!("`{form}`"))
+                .collect::<Vec<_>>()
+                .join("; "),
+            None => "no code names it".into(),
+        });
+        let bounds = match written {
+            Some(written) if dependency.fail == Fail::Open => format!("{written} ({bounds})"),
+            Some(written) => written,
+            None => bounds,
         };
         let cells = [
             format!("`{}`", dependency.name),

@@ -1,4 +1,4 @@
-//! The longest that a call can take, moment by moment.
+//! The longest that a call can take, moment by moment: as text here, as a picture in `picture_of_time`.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,83 +8,141 @@ use resilience_policy::{Dependency, Fail, format_duration as time, pauses};
 /// More attempts than this are summed up.
 const SHOWN: usize = 8;
 
-/// One line for each moment, until the deadline or the last attempt's end.
-pub(super) fn time_line(dependency: &Dependency) -> String {
-    let mut line = Line {
-        now: Duration::ZERO,
-        end: dependency.deadline,
-        text: String::new(),
-        over: false,
-    };
-    if let Some(bulkhead) = dependency.bulkhead.as_ref().filter(|bulkhead| bulkhead.max_waiting > 0) {
-        line.step("waits for a slot", bulkhead.max_wait);
-    }
-    let pauses = pauses(dependency);
-    let attempts = pauses.len() + 1;
-    for attempt in 1..=attempts {
-        let Some(timeout) = dependency.timeout else {
-            line.say(&format!("attempt {attempt} begins; no timeout ends it"));
-            break;
-        };
-        if attempt == SHOWN + 1 && attempts > SHOWN + 1 {
-            let rest: Duration = pauses[attempt - 1..].iter().sum();
-            let left = u32::try_from(attempts - attempt + 1).unwrap_or(u32::MAX);
-            line.step(
-                &format!("attempts {attempt} to {attempts} and their pauses"),
-                rest + timeout.saturating_mul(left),
-            );
-            break;
-        }
-        line.step(&format!("attempt {attempt}"), timeout);
-        if let Some(pause) = pauses.get(attempt - 1) {
-            // A pause that would reach the deadline is not begun.
-            if line.end.is_some_and(|end| line.now + *pause >= end) {
-                if !line.over {
-                    line.say("no further pause fits before the deadline: the last result is returned");
-                    line.over = true;
-                }
-                break;
-            }
-            line.step("pause", *pause);
-        }
-    }
-    if !line.over {
-        line.say("the caller has its answer, or its fallback begins");
-    }
-    // A fallback that only refuses takes no time.
-    if dependency.fail == Fail::Open {
-        let _ = writeln!(
-            line.text,
-            "  {:>9}  a fallback of `path` or `with` may take {} more",
-            "",
-            time(dependency.fallback.timeout)
-        );
-    }
-    line.text
+/// What a call is doing for some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doing {
+    Waiting,
+    Attempt,
+    Pause,
 }
 
-struct Line {
+/// One stretch of the line, or a remark between two.
+pub(super) enum Moment {
+    Step {
+        doing: Doing,
+        what: String,
+        from: Duration,
+        takes: Duration,
+    },
+    Remark {
+        what: String,
+        at: Duration,
+    },
+}
+
+/// The whole line.
+pub(super) struct Line {
+    pub(super) moments: Vec<Moment>,
+    pub(super) deadline: Option<Duration>,
+    /// When the call ends at the latest; nothing where no bound ends it.
+    pub(super) ends: Option<Duration>,
+    /// What a fallback may take beyond that.
+    pub(super) fallback: Option<Duration>,
     now: Duration,
-    end: Option<Duration>,
-    text: String,
     over: bool,
 }
 
+/// A call that waits as long as it may, whose every attempt times out, and whose pauses are the longest.
+pub(super) fn line(dependency: &Dependency) -> Line {
+    let mut line = Line {
+        moments: Vec::new(),
+        deadline: dependency.deadline,
+        ends: None,
+        // A fallback that only refuses takes no time.
+        fallback: (dependency.fail == Fail::Open).then_some(dependency.fallback.timeout),
+        now: Duration::ZERO,
+        over: false,
+    };
+    if let Some(bulkhead) = dependency.bulkhead.as_ref().filter(|bulkhead| bulkhead.max_waiting > 0) {
+        line.step(Doing::Waiting, "waits for a slot", bulkhead.max_wait);
+    }
+    let Some(timeout) = dependency.timeout else {
+        line.remark("attempt 1 begins; no timeout ends it");
+        line.ends = dependency.deadline;
+        if let Some(deadline) = dependency.deadline {
+            line.now = deadline;
+            line.remark("the deadline ends the call");
+        }
+        return line;
+    };
+    line.attempts(timeout, &pauses(dependency));
+    if !line.over {
+        line.remark("the caller has its answer, or its fallback begins");
+    }
+    line.ends = Some(line.now);
+    line
+}
+
 impl Line {
-    fn say(&mut self, what: &str) {
-        let _ = writeln!(self.text, "  {:>9}  {what}", time(self.now));
+    fn attempts(&mut self, timeout: Duration, pauses: &[Duration]) {
+        let attempts = pauses.len() + 1;
+        for attempt in 1..=attempts {
+            if attempt == SHOWN + 1 && attempts > SHOWN + 1 {
+                let rest: Duration = pauses[attempt - 1..].iter().sum();
+                let left = u32::try_from(attempts - attempt + 1).unwrap_or(u32::MAX);
+                let what = format!("attempts {attempt} to {attempts} and their pauses");
+                self.step(Doing::Attempt, &what, rest + timeout.saturating_mul(left));
+                return;
+            }
+            self.step(Doing::Attempt, &format!("attempt {attempt}"), timeout);
+            let Some(pause) = pauses.get(attempt - 1) else { return };
+            // A pause that would reach the deadline is not begun.
+            if self.deadline.is_some_and(|end| self.now + *pause >= end) {
+                if !self.over {
+                    self.remark("no further pause fits before the deadline: the last result is returned");
+                    self.over = true;
+                }
+                return;
+            }
+            self.step(Doing::Pause, "pause", *pause);
+        }
     }
 
-    fn step(&mut self, what: &str, takes: Duration) {
+    fn remark(&mut self, what: &str) {
+        self.moments.push(Moment::Remark {
+            what: what.to_owned(),
+            at: self.now,
+        });
+    }
+
+    fn step(&mut self, doing: Doing, what: &str, takes: Duration) {
         if self.over {
             return;
         }
-        self.say(&format!("{what} ({})", time(takes)));
+        let (what, from) = (format!("{what} ({})", time(takes)), self.now);
+        let left = self.deadline.map_or(takes, |end| takes.min(end.saturating_sub(from)));
+        self.moments.push(Moment::Step {
+            doing,
+            what,
+            from,
+            takes: left,
+        });
         self.now += takes;
-        if let Some(end) = self.end.filter(|end| self.now > *end) {
+        if let Some(end) = self.deadline.filter(|end| self.now > *end) {
             self.now = end;
-            self.say("the deadline ends the call");
+            self.remark("the deadline ends the call");
             self.over = true;
         }
+    }
+
+    /// One line for each moment.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for moment in &self.moments {
+            let (at, what) = match moment {
+                Moment::Step { what, from, .. } => (from, what),
+                Moment::Remark { what, at } => (at, what),
+            };
+            let _ = writeln!(text, "  {:>9}  {what}", time(*at));
+        }
+        if let Some(more) = self.fallback {
+            let _ = writeln!(
+                text,
+                "  {:>9}  a fallback of `path` or `with` may take {} more",
+                "",
+                time(more)
+            );
+        }
+        text
     }
 }

@@ -2,4 +2,5 @@
 
 mod annotations;
 mod desk;
+mod explain;
 mod status;
