@@ -34,6 +34,14 @@ pub(crate) enum Command {
     Status(Status),
     /// Runs the real layers on a virtual clock against described traffic, second by second.
     Simulate(Simulate),
+    /// Completions for a shell, on standard output.
+    Completions {
+        /// Which shell.
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// The manual page, on standard output: `resilience man | man -l -`.
+    Man,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,6 +8,7 @@ mod explain;
 mod fetch;
 mod github;
 mod json;
+mod manual;
 mod overriding;
 mod schema;
 mod simulate;
@@ -50,6 +51,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
         Command::Audit(options) => audit::run(&options, out, err),
         Command::Status(options) => status::run(&options, out, err),
         Command::Simulate(options) => simulate::run(&options, out, err),
+        Command::Completions { shell } => manual::completions(shell, out),
+        Command::Man => manual::page(out),
     };
     // A pipe that nobody reads any more, as in `resilience explain | head`, is no failure worth a word.
     done.unwrap_or(UNREADABLE)

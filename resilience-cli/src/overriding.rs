@@ -1,6 +1,7 @@
 //! `override`: writes the overrides file, whole and at once.
 
-use std::fmt::Write as _;
+mod edit;
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -23,44 +24,69 @@ pub(crate) fn run(options: &Override, out: &mut dyn Write, err: &mut dyn Write) 
     let policy = &source.inspection.policy;
     let file = source::overrides_file(policy, &source.file);
     let now = SystemTime::now();
-    let done = change(options, policy, &file, now);
-    match done {
+    match change(options, policy, &file, now) {
         Ok(said) => writeln!(out, "{said}").map(|()| 0),
-        Err(why) => writeln!(err, "{why}").map(|()| 1),
+        Err(Failed::Refused(why)) => writeln!(err, "{why}").map(|()| 1),
+        Err(Failed::Unusable(why)) => writeln!(err, "{why}").map(|()| UNREADABLE),
     }
 }
 
-fn change(options: &Override, policy: &Policy, file: &Path, now: SystemTime) -> Result<String, String> {
+/// Why nothing was written.
+enum Failed {
+    /// What was asked for may not be.
+    Refused(String),
+    /// The file cannot be read or written.
+    Unusable(String),
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Self {
+        Self::Refused(why)
+    }
+}
+
+fn change(options: &Override, policy: &Policy, file: &Path, now: SystemTime) -> Result<String, Failed> {
     let name = &options.dependency;
-    if policy.dependency(name).is_none() {
+    let text = match std::fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => {
+            return Err(Failed::Unusable(format!(
+                "`{}` cannot be read: {error}",
+                file.display()
+            )));
+        }
+    };
+    let before = overrides::parse(&text, file, now).map_err(|error| format!("{error}\nnothing was written"))?;
+    let known = before.iter().any(|entry| entry.name == *name);
+    // What the policy has lost can still be taken back.
+    if policy.dependency(name).is_none() && !(options.clear && known) {
         let near = policy
             .nearest(name)
             .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        return Err(format!("the policy has no dependency `{name}`{near}"));
+        return Err(format!("the policy has no dependency `{name}`{near}").into());
     }
-    let mut entries = match std::fs::read(file) {
-        Ok(bytes) => overrides::parse(&bytes, file, now).map_err(|error| format!("{error}\nnothing was written"))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(format!("`{}` cannot be read: {error}", file.display())),
+    if options.clear && !known {
+        return Err(format!("`{}` has no override of `{name}`", file.display()).into());
+    }
+    let entry = if options.clear {
+        None
+    } else {
+        Some(entry(options, now)?)
     };
-    let before = entries.len();
-    entries.retain(|entry| entry.name != *name && !entry.expired);
-    if options.clear {
-        if entries.len() == before {
-            return Err(format!("`{}` has no override of `{name}`", file.display()));
-        }
-        write(file, &entries)?;
-        return Ok(format!("{}: the override of `{name}` is taken back", file.display()));
-    }
-    let entry = entry(options, now)?;
-    let said = format!(
-        "{}: `{name}` is `{}` until {}",
-        file.display(),
-        entry.mode,
-        utc(entry.until)
-    );
-    entries.push(entry);
-    write(file, &entries)?;
+    let said = match &entry {
+        None => format!("{}: the override of `{name}` is taken back", file.display()),
+        Some(entry) => format!(
+            "{}: `{name}` is `{}` until {}",
+            file.display(),
+            entry.mode,
+            utc(entry.until)
+        ),
+    };
+    let kept = before.into_iter().filter(|entry| entry.name != *name && !entry.expired);
+    let entries: Vec<Entry> = kept.chain(entry).collect();
+    let text = edit::rewritten(&String::from_utf8_lossy(&text), &entries, file, now);
+    write(file, &text).map_err(|error| Failed::Unusable(format!("`{}` cannot be written: {error}", file.display())))?;
     Ok(said)
 }
 
@@ -100,48 +126,23 @@ fn lasting_of(text: &str) -> Option<Duration> {
     parse_duration(text)
 }
 
-/// Written beside and moved into place, so that a reader sees the old file or the new one.
-fn write(file: &Path, entries: &[Entry]) -> Result<(), String> {
-    let mut text = String::from("# Written by `resilience override`.\n");
-    for entry in entries {
-        let quote = |text: &str| toml_text(text);
-        let _ = write!(
-            text,
-            "\n[{}]\nmode = \"{}\"\nby = {}\nreason = {}\nuntil = {}\n",
-            quote(&entry.name),
-            entry.mode,
-            quote(&entry.by),
-            quote(&entry.reason),
-            utc(entry.until),
-        );
-        if let Some(answer) = &entry.answer {
-            let _ = writeln!(text, "answer = {}", quote(answer));
-        }
-    }
+/// Written beside and moved into place, so that a reader sees the old file or the new one. What a link points to is
+/// replaced, not the link, and who may read the file stays as it was.
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
     let mut beside = file.as_os_str().to_owned();
     beside.push(format!(".{}.new", std::process::id()));
     let beside = std::path::PathBuf::from(beside);
-    let moved = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, file));
-    moved.map_err(|error| {
+    let written = std::fs::write(&beside, text)
+        .and_then(|()| match std::fs::metadata(&file) {
+            Ok(old) => std::fs::set_permissions(&beside, old.permissions()),
+            Err(_) => Ok(()),
+        })
+        .and_then(|()| std::fs::rename(&beside, &file));
+    if written.is_err() {
         let _ = std::fs::remove_file(&beside);
-        format!("`{}` cannot be written: {error}", file.display())
-    })
-}
-
-/// A basic string of TOML.
-fn toml_text(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
     }
-    out.push('"');
-    out
+    written
 }
 
 /// A moment as TOML and people read it, in UTC and whole seconds.

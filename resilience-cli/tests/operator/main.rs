@@ -2,5 +2,8 @@
 
 mod annotations;
 mod desk;
+mod exit_codes;
 mod explain;
+mod manual;
+mod overriding;
 mod status;
