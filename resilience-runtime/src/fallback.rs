@@ -152,12 +152,11 @@ where
             entries: usize::try_from(settings.max_entries).unwrap_or(usize::MAX),
             age: clock::nanos(settings.max_stale),
         };
+        let cache = &pinned.fallback.stale;
+        let came = cache.comes(clock::now());
         // The caller has an answer; a `Clone` that panics may cost the next one a stale answer, and nobody this one.
         if let Ok(value) = catch_unwind(AssertUnwindSafe(|| Arc::new(value.clone()))) {
-            pinned
-                .fallback
-                .stale
-                .put((key, TypeId::of::<O::Value>()), clock::now(), value, limits);
+            cache.put((key, TypeId::of::<O::Value>()), came, value, limits);
         }
     }
 }

@@ -30,6 +30,7 @@ mod reload;
 mod reload_keys;
 mod retry;
 mod retry_and_breaker;
+mod stale;
 mod sums;
 mod threads;
 mod time_windows;

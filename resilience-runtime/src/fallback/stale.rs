@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,14 +22,24 @@ pub(super) struct Limits {
 }
 
 #[derive(Default)]
-pub(super) struct Cache(Mutex<Entries>);
+pub(super) struct Cache {
+    entries: Mutex<Entries>,
+    came: AtomicU64,
+}
 
 #[derive(Default)]
 struct Entries {
     by_key: HashMap<Key, Entry>,
     /// Oldest first. An answer that was replaced leaves its line behind, which no longer fits its entry's number.
     by_age: VecDeque<(Key, u64)>,
-    next: u64,
+}
+
+/// When an answer came. It is copied after that, which takes as long as the user's `Clone` does: of two answers for a key
+/// that are copied at once, the one that came last is the one that stays.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Came {
+    at: u64,
+    number: u64,
 }
 
 struct Entry {
@@ -41,14 +52,23 @@ struct Entry {
 const SLACK: usize = 32;
 
 impl Cache {
-    /// Keeps `value` as the newest answer for `key`. Values that leave are dropped outside the lock: their `Drop` is
-    /// the user's.
-    pub(super) fn put(&self, key: Key, now: u64, value: Value, limits: Limits) {
+    /// An answer came now.
+    pub(super) fn comes(&self, now: u64) -> Came {
+        Came {
+            at: now,
+            number: self.came.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// Keeps `value` as the newest answer for `key`, unless a newer one is there. Values that leave are dropped outside
+    /// the lock: their `Drop` is the user's.
+    pub(super) fn put(&self, key: Key, came: Came, value: Value, limits: Limits) {
         if limits.entries == 0 {
             return;
         }
+        let now = came.at;
         let mut entries = self.lock();
-        let replaced = entries.insert(key, now, value);
+        let replaced = entries.insert(key, came, value);
         let mut left = entries.evict(now, limits);
         drop(entries);
         drop(replaced);
@@ -67,7 +87,7 @@ impl Cache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Entries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,11 +100,15 @@ impl fmt::Debug for Cache {
 }
 
 impl Entries {
-    fn insert(&mut self, key: Key, now: u64, value: Value) -> Option<Entry> {
-        let number = self.next;
-        self.next += 1;
+    /// The entry that is not kept, if there is one.
+    fn insert(&mut self, key: Key, came: Came, value: Value) -> Option<Entry> {
+        let Came { at, number } = came;
+        let entry = Entry { at, number, value };
+        if self.by_key.get(&key).is_some_and(|newer| newer.number > number) {
+            return Some(entry);
+        }
         self.by_age.push_back((key, number));
-        let replaced = self.by_key.insert(key, Entry { at: now, number, value });
+        let replaced = self.by_key.insert(key, entry);
         if self.by_age.len() > 2 * self.by_key.len() + SLACK {
             let by_key = &self.by_key;
             self.by_age
@@ -130,7 +154,7 @@ mod tests {
     }
 
     fn put(cache: &Cache, number: u64, now: u64, value: u64) {
-        cache.put(key(number), now, Arc::new(value), LIMITS);
+        cache.put(key(number), cache.comes(now), Arc::new(value), LIMITS);
     }
 
     #[test]
@@ -149,6 +173,16 @@ mod tests {
         put(&cache, 1, 0, 7);
         put(&cache, 1, 90, 8);
         assert_eq!(got(&cache, 1, 150), Some((8, 60)));
+    }
+
+    #[test]
+    fn an_answer_that_was_copied_slowly_does_not_replace_one_that_came_after_it() {
+        let cache = Cache::default();
+        let (slow, quick) = (cache.comes(10), cache.comes(20));
+        cache.put(key(1), quick, Arc::new(8_u64), LIMITS);
+        cache.put(key(1), slow, Arc::new(7_u64), LIMITS);
+        assert_eq!(got(&cache, 1, 30), Some((8, 10)));
+        assert_eq!(cache.lock().by_key.len(), 1);
     }
 
     #[test]
@@ -179,7 +213,7 @@ mod tests {
         for number in 0..100 {
             cache.put(
                 key(number),
-                0,
+                cache.comes(0),
                 Arc::new(number),
                 Limits {
                     entries: 1_000,
@@ -189,7 +223,12 @@ mod tests {
         }
         put(&cache, 100, 0, 100);
         assert_eq!(cache.lock().by_key.len(), 3);
-        cache.put(key(101), 0, Arc::new(0_u64), Limits { entries: 0, ..LIMITS });
+        cache.put(
+            key(101),
+            cache.comes(0),
+            Arc::new(0_u64),
+            Limits { entries: 0, ..LIMITS },
+        );
         assert_eq!(got(&cache, 101, 0), None);
     }
 
@@ -207,12 +246,17 @@ mod tests {
         struct Looks(Arc<Cache>);
         impl Drop for Looks {
             fn drop(&mut self) {
-                assert!(self.0.0.try_lock().is_ok());
+                assert!(self.0.entries.try_lock().is_ok());
             }
         }
         let cache = Arc::new(Cache::default());
         for number in 0..10 {
-            cache.put(key(number % 4), number, Arc::new(Looks(Arc::clone(&cache))), LIMITS);
+            cache.put(
+                key(number % 4),
+                cache.comes(number),
+                Arc::new(Looks(Arc::clone(&cache))),
+                LIMITS,
+            );
         }
         let rest = std::mem::take(&mut *cache.lock());
         drop(rest);
