@@ -19,7 +19,7 @@ const ROOM: usize = 512;
 const SEVERAL: [(&str, usize); 3] = [("forms.rs:", 3), ("s10.rs:", 2), ("s39.rs:", 3)];
 
 /// Tests of what the policy adds: rejections and their fallbacks, further attempts, slots, counts.
-const BY_THE_POLICY: [&str; 22] = [
+const BY_THE_POLICY: [&str; 24] = [
     "arguments::generics_and_opaque_types_are_run_again",
     "arguments::patterns_are_unpacked_for_each_attempt_and_passed_on_whole",
     "arguments::receivers_of_every_kind_are_there_again",
@@ -29,6 +29,8 @@ const BY_THE_POLICY: [&str; 22] = [
     "arguments::send_is_kept_for_arguments_that_are_not_sync",
     "boxed::a_boxed_body_is_run_again_with_its_receiver_and_its_arguments",
     "boxed::s12_a_fallback_method_under_async_trait_gets_the_receiver",
+    "decided::lo_27_lo_30_what_fails_closed_refuses_in_every_state",
+    "decided::rt_r15_what_fails_open_answers_with_something_lesser",
     "forms::a_key_has_slots_of_its_own",
     "forms::each_form_gives_what_it_says",
     "hygiene::raw_names_are_kept",

@@ -26,6 +26,7 @@ mod alike;
 mod arguments;
 mod bodies;
 mod boxed;
+mod decided;
 mod forms;
 mod hygiene;
 mod kit;
