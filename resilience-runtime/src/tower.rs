@@ -37,7 +37,7 @@
 //! deadline ( bulkhead ( retry ( breaker ( timeout ( inner service )))))
 //! ```
 //!
-//! as everywhere. There is no fallback in a layer: its caller gets the [`Failure`] and decides.
+//! as everywhere. There is no fallback in a layer: its caller gets the [`Failure`](crate::Failure) and decides.
 
 #[cfg(feature = "http")]
 mod degraded;
