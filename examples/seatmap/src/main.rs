@@ -45,6 +45,7 @@ async fn main() -> ExitCode {
     }
 }
 
+// resilience: unguarded, because it makes what is asked later; a run without its database does not begin
 async fn run() -> Result<bool, Box<dyn Error>> {
     let settings = ["max_connections=80", "shared_preload_libraries=pg_stat_statements"];
     let (Some(redis), Some(postgres)) = (Redis::start(), Postgres::start_with(&settings)) else {

@@ -77,6 +77,7 @@ pub(crate) struct Twin {
 }
 
 impl Twin {
+    // resilience: unguarded, because the twin shows what becomes of those who are
     pub(crate) async fn seat_map(&self, show: u32) -> Result<String, ReadError> {
         if let Ok(Some(map)) = stores::get(&self.redis, "twin", show).await {
             return Ok(map);

@@ -21,6 +21,7 @@ pub(crate) fn redis(redis: &Redis) -> RedisResult<ConnectionManager> {
     ConnectionManager::new_lazy_with_config(Client::open(redis.url())?, config)
 }
 
+// resilience: unguarded, because it runs once at the start, and without its database the run does not begin
 /// A database of this name with the seats of a season in it.
 pub(crate) async fn database(postgres: &Postgres, name: &'static str, size: u32) -> sqlx::Result<PgPool> {
     let admin = PgPool::connect(&postgres.url("postgres")).await?;

@@ -152,6 +152,7 @@ impl Side {
     }
 
     /// Runs a query that takes so long; `holds` hears of it when it has its connection.
+    // resilience: unguarded, because where its guard goes is what this program is about
     async fn query(&self, guard: &Guard, takes: Duration, holds: Option<oneshot::Sender<()>>) -> Answer {
         let tell = || holds.map(|holds| holds.send(()));
         if self.around_the_pool {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use resilience_runtime::{Classify, Failure, Outcome, breaker, fallback, retry};
+use resilience_runtime::{Classify, Failure, Outcome, Reason, breaker, fallback, retry, timeout};
 use resilience_test_servers::Postgres;
 use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions, PgQueryResult};
 use sqlx::{Connection, Error, Executor};
@@ -56,6 +56,7 @@ async fn what_a_real_database_says_counts_by_its_class() {
         "a standby"
     );
 
+    a_frozen_server(&postgres).await;
     a_full_server_and_a_full_pool(&postgres).await;
     an_ended_session(&postgres, &mut one, two).await;
     a_stopped_server(&mut postgres, one).await;
@@ -180,6 +181,24 @@ async fn sold(session: &mut PgConnection) -> i32 {
         .fetch_one(session)
         .await
         .unwrap()
+}
+
+#[timeout("ledger.report")]
+#[fallback(none = "the report is made tomorrow")]
+async fn report(session: &mut PgConnection) -> Result<(), Failure<Error>> {
+    run(session, "select count(*) from seat").await?;
+    Ok(())
+}
+
+/// It keeps its connections and says nothing, and neither does the client: the guard alone ends the wait.
+async fn a_frozen_server(postgres: &Postgres) {
+    let mut session = session(postgres).await.unwrap();
+    report(&mut session).await.unwrap();
+    postgres.freeze();
+    let cut = report(&mut session).await.unwrap_err();
+    assert_eq!(cut.rejection().unwrap().reason(), Reason::TimedOut);
+    postgres.thaw();
+    until(async || self::session(postgres).await.ok()).await;
 }
 
 async fn a_full_server_and_a_full_pool(postgres: &Postgres) {

@@ -6,6 +6,7 @@ mod cache;
 mod far;
 mod grpc;
 mod ledger;
+mod page;
 mod together;
 
 use std::time::{Duration, Instant};
