@@ -8,6 +8,7 @@ mod postgres;
 mod process;
 mod redis;
 
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 pub use postgres::Postgres;
@@ -26,7 +27,9 @@ fn installed(program: &str, elsewhere: impl IntoIterator<Item = PathBuf>) -> Opt
             !required,
             "`{program}` is not installed, and RESILIENCE_REQUIRE_SERVERS is set"
         );
-        eprintln!("passed over: `{program}` is not installed on this machine");
+        // Written, not printed: a test harness swallows what a test that passes prints.
+        let word = format!("passed over: `{program}` is not installed on this machine\n");
+        let _ = io::stderr().write_all(word.as_bytes());
     }
     found
 }
