@@ -85,6 +85,25 @@ fn a_misspelt_key_gets_the_nearest_and_a_dependency_that_the_policy_lacks_too() 
 }
 
 #[test]
+fn what_is_about_nobody_is_told_and_not_passed_over() {
+    let of = |table: &str| one(&format!("duration = \"1m\"\n{CALLER}{table}"));
+    let unknown = |table: &str, column: u64, key: &str| {
+        assert_eq!(of(table), ("unknown_name".into(), 6, column, key.into()));
+    };
+    unknown("[[far.payrale]]\n", 7, "far.payrale");
+    unknown("[pool.payrale]\nsize = 1\n", 7, "pool.payrale");
+    unknown("[start.payrale]\nsuccesses = 1\n", 8, "start.payrale");
+    unknown("[fallback.payrale]\nlatency = \"1s\"\n", 11, "fallback.payrale");
+    assert_eq!(
+        of("[[far.payrail]]\noperation = \"refnd\"\n").3,
+        "far.payrail.operation"
+    );
+    assert_eq!(of("[[far.payrail]]\ninstance = 1\n").0, "out_of_range");
+    let shared = "[pool.workers]\nsize = 9\nof = [\"payrail\", \"b\"]\n[[caller]]\nname = \"b\"\nrate = 1\n[[far.b]]\n";
+    assert_eq!(run(&format!("duration = \"1m\"\n{CALLER}{shared}"), &[]).0, 0);
+}
+
+#[test]
 fn what_contradicts_itself_is_told_at_the_nearer_key() {
     let of = |caller: &str| one(&format!("duration = \"1m\"\n[[caller]]\nname = \"a\"\n{caller}"));
     let is = |found: (String, u64, u64, String), name: &str, line: u64, key: &str| {

@@ -200,6 +200,8 @@ pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) key: String,
     pub(crate) span: std::ops::Range<usize>,
+    /// It may also be a caller who calls no dependency.
+    pub(crate) or_caller: bool,
 }
 
 impl Answer {

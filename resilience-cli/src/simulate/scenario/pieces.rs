@@ -210,7 +210,13 @@ const FAR: [&str; 11] = [
     "key",
 ];
 
-pub(super) fn far_side(faults: &mut Faults<'_>, at: Place<'_, '_>) -> FarSide {
+pub(super) fn far_side(
+    faults: &mut Faults<'_>,
+    dependency: &str,
+    instances: u32,
+    at: Place<'_, '_>,
+    named: &mut Vec<Named>,
+) -> FarSide {
     let keys = at.keys(faults, &FAR);
     let plain = FarSide::default();
     let latency: Key<Latency> = key(
@@ -230,6 +236,21 @@ pub(super) fn far_side(faults: &mut Faults<'_>, at: Place<'_, '_>) -> FarSide {
         values::word(value, &[("attempts", false), ("arrivals", true)])
     });
     let overload: Key<Answer> = key("overload", ANSWER, values::answer);
+    let operation = keys.get(faults, &key("operation", "the name of an operation", values::text));
+    if let (Some(operation), Some(value)) = (&operation, keys.value("operation")) {
+        named.push(Named {
+            name: format!("{dependency}.{operation}"),
+            key: keys.path_of("operation"),
+            span: value.span(),
+            or_caller: false,
+        });
+    }
+    let instance = key("instance", "the number of an instance, from 0", values::small);
+    let instance = keys.get(faults, &instance);
+    if let (Some(value), Some(number)) = (keys.value("instance"), instance.filter(|number| *number >= instances)) {
+        let message = format!("there is no instance {number}: they count from 0, and `instances` is {instances}");
+        faults.add("out_of_range", &value.span(), &keys.path_of("instance"), message);
+    }
     if let Some(value) = keys.value("overload").filter(|_| !keys.has("per_second")) {
         let message = "`overload` needs `per_second`: without it nothing is too much";
         faults.add("contradiction", &value.span(), &keys.path_of("overload"), message);
@@ -243,19 +264,17 @@ pub(super) fn far_side(faults: &mut Faults<'_>, at: Place<'_, '_>) -> FarSide {
         retry_after: keys.get(faults, &key("retry_after", TIME, values::time)),
         per_second: keys.get(faults, &key("per_second", "a whole number, 0 or more", values::count)),
         overload: keys.get(faults, &overload).unwrap_or(plain.overload),
-        operation: keys.get(faults, &key("operation", "the name of an operation", values::text)),
-        instance: keys.get(
-            faults,
-            &key("instance", "the number of an instance, from 0", values::small),
-        ),
+        operation,
+        instance,
         key: keys.get(faults, &key("key", "the number of a key", values::count)),
     }
 }
 
-pub(super) fn pool(faults: &mut Faults<'_>, name: &str, at: Place<'_, '_>) -> Option<Pool> {
+pub(super) fn pool(faults: &mut Faults<'_>, name: &str, at: Place<'_, '_>, named: &mut Vec<Named>) -> Option<Pool> {
     let keys = at.keys(faults, &["size", "max_waiting", "max_wait", "timed", "of"]);
     let size = keys.need(faults, &key("size", "a whole number from 1 on", values::some));
     let of = keys.get(faults, &key("of", "a list of dependencies", values::names));
+    name_all(&keys, "of", named);
     let timed = keys.get(
         faults,
         &key("timed", "\"whole\" or \"call\"", |value| {
@@ -318,6 +337,7 @@ fn name_all(keys: &Keys<'_, '_>, key: &str, named: &mut Vec<Named>) {
                 name: name.to_owned(),
                 key: keys.path_of(key),
                 span: value.span(),
+                or_caller: key == "of",
             });
         }
     };

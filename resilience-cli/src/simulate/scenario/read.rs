@@ -1,6 +1,7 @@
 //! Bytes to a scenario, or to all its faults.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use resilience_policy::document::Document;
@@ -9,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::draft::{Faults, Keys, Value, join};
 use super::pieces::{self, Place};
-use super::{Caller, Phase, SECOND, Scenario};
+use super::{Caller, Named, Phase, SECOND, Scenario};
 
 /// Phases have a bit each.
 const MOST_PHASES: usize = 60;
@@ -55,6 +56,7 @@ fn scenario(faults: &mut Faults<'_>, tree: &DeTable<'_>, file: &str) -> Option<S
     let duration = keys.need(faults, &pieces::DURATION);
     // What only depends on it can be looked at without it.
     let within = duration.unwrap_or(u64::MAX);
+    let instances = keys.get(faults, &pieces::INSTANCES).unwrap_or(1);
     let mut look_at = keys.get(faults, &pieces::LOOK_AT).unwrap_or_default();
     if let (Some(value), Some(late)) = (keys.value("look_at"), look_at.iter().find(|at| **at > within)) {
         let message = format!("{} is after the end", super::values::shown(*late));
@@ -94,39 +96,48 @@ fn scenario(faults: &mut Faults<'_>, tree: &DeTable<'_>, file: &str) -> Option<S
         keys.missing(faults, "caller", "nobody calls; add a table `[[caller]]`");
     }
     let mut far = BTreeMap::new();
-    for (name, value) in entries(faults, &keys, "far") {
+    for (name, span, value) in entries(faults, &keys, "far") {
         let list = list_of(faults, &join("far", &name), value);
-        let list: Vec<_> = list.into_iter().map(|at| pieces::far_side(faults, at)).collect();
-        far.insert(name, list);
+        let list = list
+            .into_iter()
+            .map(|at| pieces::far_side(faults, &name, instances, at, &mut named));
+        far.insert(name.clone(), list.collect());
+        named.push(header("far", name, span, true));
     }
     let mut pools = Vec::new();
-    for (name, value) in entries(faults, &keys, "pool") {
+    for (name, span, value) in entries(faults, &keys, "pool") {
         let Some(at) = table_of(faults, &join("pool", &name), value) else {
             continue;
         };
-        pools.extend(pieces::pool(faults, &name, at));
+        let pool = pieces::pool(faults, &name, at, &mut named);
+        if pool.as_ref().is_some_and(|pool| pool.of == [name.as_str()]) {
+            named.push(header("pool", name, span, true));
+        }
+        pools.extend(pool);
     }
     let (mut starts, mut fallbacks) = (BTreeMap::new(), BTreeMap::new());
-    for (name, value) in entries(faults, &keys, "start") {
+    for (name, span, value) in entries(faults, &keys, "start") {
         let Some(at) = table_of(faults, &join("start", &name), value) else {
             continue;
         };
-        starts.insert(name, pieces::start(faults, at));
+        starts.insert(name.clone(), pieces::start(faults, at));
+        named.push(header("start", name, span, false));
     }
-    for (name, value) in entries(faults, &keys, "fallback") {
+    for (name, span, value) in entries(faults, &keys, "fallback") {
         let Some(at) = table_of(faults, &join("fallback", &name), value) else {
             continue;
         };
         if let Some(fallback) = pieces::fallback(faults, at, &mut named) {
-            fallbacks.insert(name, fallback);
+            fallbacks.insert(name.clone(), fallback);
         }
+        named.push(header("fallback", name, span, false));
     }
     Some(Scenario {
         name: name.unwrap_or_else(|| stem(file)),
         about: keys.get(faults, &pieces::ABOUT),
         step: keys.get(faults, &pieces::STEP).unwrap_or(SECOND),
         seed: keys.get(faults, &pieces::SEED).unwrap_or(1),
-        instances: keys.get(faults, &pieces::INSTANCES).unwrap_or(1),
+        instances,
         duration: duration?,
         look_at,
         phases,
@@ -146,11 +157,11 @@ impl Scenario {
             return Vec::new();
         };
         let known = || policy.dependencies().map(|dependency| dependency.name.as_str());
-        let unknown = self
-            .named
-            .iter()
-            .filter(|named| policy.dependency(&named.name).is_none());
-        let fault = |named: &super::Named| {
+        let unknown = self.named.iter().filter(|named| {
+            let caller = |caller: &Caller| named.or_caller && caller.calls.is_empty() && caller.name == named.name;
+            policy.dependency(&named.name).is_none() && !self.callers.iter().any(caller)
+        });
+        let fault = |named: &Named| {
             let near = nearest(&named.name, known()).map(str::to_owned);
             let shown = named.name.escape_debug();
             let whose = policy.file().display();
@@ -168,7 +179,7 @@ impl Scenario {
     }
 }
 
-fn twice(faults: &mut Faults<'_>, what: &str, span: &std::ops::Range<usize>, name: &str) {
+fn twice(faults: &mut Faults<'_>, what: &str, span: &Range<usize>, name: &str) {
     let message = format!("two of `{what}` are named `{}`", name.escape_debug());
     faults.add("duplicate", span, what, message);
 }
@@ -212,8 +223,12 @@ fn table_of<'t, 'a>(faults: &mut Faults<'_>, path: &str, value: &'t Value<'a>) -
     None
 }
 
-/// What stands below `[name.…]`, in the order of the file.
-fn entries<'t, 'a>(faults: &mut Faults<'_>, keys: &Keys<'t, 'a>, name: &str) -> Vec<(String, &'t Value<'a>)> {
+/// What stands below `[name.…]`, with the place of its key, in the order of the file.
+fn entries<'t, 'a>(
+    faults: &mut Faults<'_>,
+    keys: &Keys<'t, 'a>,
+    name: &str,
+) -> Vec<(String, Range<usize>, &'t Value<'a>)> {
     let Some(value) = keys.value(name) else {
         return Vec::new();
     };
@@ -224,6 +239,16 @@ fn entries<'t, 'a>(faults: &mut Faults<'_>, keys: &Keys<'t, 'a>, name: &str) -> 
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
         .into_iter()
-        .map(|(key, value)| (key.get_ref().to_string(), value))
+        .map(|(key, value)| (key.get_ref().to_string(), key.span(), value))
         .collect()
+}
+
+/// The name in a header: what nobody knows would be about nothing, in silence.
+fn header(table: &str, name: String, span: Range<usize>, or_caller: bool) -> Named {
+    Named {
+        key: join(table, &name),
+        name,
+        span,
+        or_caller,
+    }
 }
