@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
+use serde_json::Value;
 
 use super::{Run, differs};
 use crate::check::counted;
@@ -52,6 +53,11 @@ fn one(run: &Run, seconds: bool, out: &mut dyn Write) -> io::Result<()> {
     for (caller, summary) in &report.summary {
         for line in facts(summary) {
             writeln!(out, "{caller}: {line}")?;
+        }
+        for (part, summary) in &summary.calls {
+            for line in facts(summary) {
+                writeln!(out, "{caller} → {part}: {line}")?;
+            }
         }
     }
     if !report.phases.is_empty() {
@@ -266,12 +272,33 @@ fn beside(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
     table.set_header(["what differs".to_owned()].into_iter().chain(titles));
     for difference in differs::all(runs) {
         let name = format!("{} {}", difference.caller, difference.figure);
-        let values = difference.values.iter().map(|value| match value {
-            serde_json::Value::Null => "·".to_owned(),
-            serde_json::Value::Array(list) if list.len() > 3 => format!("{} entries", list.len()),
-            other => other.to_string().replace('"', ""),
-        });
+        let values = difference.values.iter().map(plainly);
         table.add_row(std::iter::once(name).chain(values));
     }
     writeln!(out, "{}", aligned(table))
+}
+
+/// A figure of the JSON as people write it.
+fn plainly(value: &Value) -> String {
+    match value {
+        Value::Null => "·".to_owned(),
+        Value::Number(number) if number.is_f64() => {
+            let rounded = format!("{:.3}", number.as_f64().unwrap_or_default());
+            rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+        Value::Array(list) if list.is_empty() => "·".to_owned(),
+        Value::Array(list) if list.len() > 3 => format!("{} of them", list.len()),
+        Value::Array(list) => list.iter().map(plainly).collect::<Vec<_>>().join(", "),
+        Value::Object(map) => {
+            let told = map.iter().filter(|(_, value)| **value != 0);
+            let told: Vec<_> = told.map(|(name, value)| format!("{name} {}", plainly(value))).collect();
+            if told.is_empty() {
+                "·".to_owned()
+            } else {
+                told.join(", ")
+            }
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
