@@ -2,10 +2,11 @@
 
 mod fault;
 mod function;
+mod parts;
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 
 use resilience_runtime::{Failure, Reason, Rejection};
@@ -21,6 +22,7 @@ use super::pool;
 use super::streams;
 use crate::simulate::scenario::{Arrivals, Leaves, RecordedCall};
 use fault::Fault;
+use parts::several;
 
 /// What the parts of one call share.
 #[derive(Debug)]
@@ -168,91 +170,6 @@ impl Context {
             recorded: self.recorded,
         }
     }
-}
-
-/// A part of a call, in books of its own.
-struct Part {
-    context: Rc<Context>,
-    place: Place,
-    ticket: Option<Ticket>,
-}
-
-impl Part {
-    fn begin(world: &Rc<World>, context: &Rc<Context>, account: usize, whole: Option<usize>, asker: Asker) -> Self {
-        let ticket = world.begin(account, whole, context.instance, Some(asker));
-        let place = ticket.place();
-        if context.left.get() {
-            world.leave(place);
-        }
-        context.parts.borrow_mut().push(place);
-        Self {
-            context: Rc::clone(context),
-            place,
-            ticket: Some(ticket),
-        }
-    }
-
-    fn end(mut self, outcome: Outcome) {
-        if let Some(ticket) = self.ticket.take() {
-            ticket.end(outcome);
-        }
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        self.context.parts.borrow_mut().retain(|place| *place != self.place);
-    }
-}
-
-/// A call that consists of several.
-async fn several(world: &Rc<World>, context: &Rc<Context>) -> Outcome {
-    let caller = &world.scenario.callers[context.caller];
-    let parts = world.meter.borrow().accounts[context.caller].parts.clone();
-    let mut works: Vec<Pin<Box<dyn Future<Output = Outcome> + '_>>> = Vec::new();
-    for account in parts {
-        let path = world.meter.borrow().accounts[account].paths[0];
-        works.push(Box::pin(part(world, context, account, path)));
-    }
-    let mut outcomes: Vec<Option<Outcome>> = vec![None; works.len()];
-    if caller.together {
-        poll_fn(|cx| {
-            for (work, outcome) in works.iter_mut().zip(&mut outcomes) {
-                if outcome.is_none()
-                    && let std::task::Poll::Ready(ended) = work.as_mut().poll(cx)
-                {
-                    *outcome = Some(ended);
-                }
-            }
-            if outcomes.iter().all(Option::is_some) {
-                std::task::Poll::Ready(())
-            } else {
-                std::task::Poll::Pending
-            }
-        })
-        .await;
-    }
-    let mut saved = false;
-    for ((work, outcome), name) in works.into_iter().zip(outcomes).zip(&caller.calls) {
-        let outcome = match outcome {
-            Some(outcome) => outcome,
-            None => work.await,
-        };
-        let optional = caller.optional.contains(name);
-        saved |= outcome == Outcome::Saved || optional && !outcome.is_good();
-        if !optional && !matches!(outcome, Outcome::Ok | Outcome::Saved) {
-            return outcome;
-        }
-    }
-    if saved { Outcome::Saved } else { Outcome::Ok }
-}
-
-async fn part(world: &Rc<World>, context: &Rc<Context>, account: usize, path: usize) -> Outcome {
-    let asker = context.asker(path);
-    let part = Part::begin(world, context, account, Some(context.caller), asker);
-    let outcome = one(&Way::new(world, context, asker, part.place)).await;
-    part.end(outcome);
-    outcome
 }
 
 impl Way {

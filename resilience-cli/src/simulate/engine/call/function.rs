@@ -7,7 +7,8 @@ use std::rc::Rc;
 use resilience_runtime::private::{Call, End, Ops, Site, Turn, ops};
 
 use super::fault::Fault;
-use super::{Part, Way, attempt, one, watched};
+use super::parts::Part;
+use super::{Way, attempt, one, watched};
 use crate::simulate::engine::far::Ask;
 use crate::simulate::engine::meter::Outcome;
 use crate::simulate::engine::paths::{Fallback, Work};
