@@ -13,3 +13,7 @@ stagedoor *ARGS:
 # Ours beside the peers, in one run.
 bench:
     cargo run --release --manifest-path benches/Cargo.toml
+
+# Draws the pictures of the gallery anew. Look at them before they are committed.
+gallery:
+    GALLERY=overwrite cargo test -p resilience-cli --test gallery every_picture

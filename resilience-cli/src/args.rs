@@ -193,6 +193,9 @@ pub(crate) struct Simulate {
     /// A policy file; several stand side by side. Else what `RESILIENCE_POLICY` says, else `resilience.toml`.
     #[arg(long)]
     pub(crate) policy: Vec<PathBuf>,
+    /// Draw what happened into this file, as SVG.
+    #[arg(long)]
+    pub(crate) svg: Option<PathBuf>,
     /// Run the same without guards beside it.
     #[arg(long)]
     pub(crate) without: bool,

@@ -2,6 +2,7 @@
 
 mod engine;
 mod output;
+mod picture;
 pub(crate) mod report;
 pub(crate) mod scenario;
 
@@ -22,11 +23,25 @@ pub(crate) fn run(options: &Simulate, out: &mut dyn Write, err: &mut dyn Write) 
         Ok((scenario, policies)) => {
             let runs = all(&scenario, &policies, options.without);
             output::print(&scenario, &runs, options, out)?;
-            Ok(0)
+            match &options.svg {
+                Some(file) => save(file, &picture::draw(&scenario, &runs, &policies), err),
+                None => Ok(0),
+            }
         }
         Err(error) => {
             check::unreadable(options.format.plain(), &error, out, err)?;
             Ok(if error.is_unreadable() { UNREADABLE } else { 1 })
+        }
+    }
+}
+
+/// Writes the picture whole.
+fn save(file: &Path, svg: &str, err: &mut dyn Write) -> io::Result<u8> {
+    match std::fs::write(file, svg) {
+        Ok(()) => Ok(0),
+        Err(error) => {
+            writeln!(err, "cannot write `{}`: {error}", file.display())?;
+            Ok(UNREADABLE)
         }
     }
 }
