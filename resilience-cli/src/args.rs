@@ -188,7 +188,7 @@ pub(crate) struct Suggest {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Simulate {
-    /// The scenario file.
+    /// The scenario file, or recorded traffic to replay: what is no `.toml` is a trace, as for `suggest`.
     pub(crate) scenario: PathBuf,
     /// A policy file; several stand side by side. Else what `RESILIENCE_POLICY` says, else `resilience.toml`.
     #[arg(long)]
@@ -199,6 +199,15 @@ pub(crate) struct Simulate {
     /// Run the same without guards beside it.
     #[arg(long)]
     pub(crate) without: bool,
+    /// Of recorded traffic: the dependency that the calls are of, or the only one to replay.
+    #[arg(long)]
+    pub(crate) dependency: Option<String>,
+    /// Of recorded traffic: how many instances the calls are dealt over; else one.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) instances: Option<u32>,
+    /// How the recorded traffic is written; else told from its first line.
+    #[arg(long, value_enum)]
+    pub(crate) trace_format: Option<TraceFormat>,
     /// How to print it.
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Table,

@@ -3,6 +3,8 @@
 mod engine;
 mod output;
 mod picture;
+mod progress;
+mod replay;
 pub(crate) mod report;
 pub(crate) mod scenario;
 
@@ -19,19 +21,51 @@ use report::Report;
 use scenario::Scenario;
 
 pub(crate) fn run(options: &Simulate, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
+    if options.is_replay() {
+        return replay::run(options, out, err);
+    }
     match read(options) {
-        Ok((scenario, policies)) => {
-            let runs = all(&scenario, &policies, options.without);
-            output::print(&scenario, &runs, options, out)?;
-            match &options.svg {
-                Some(file) => save(file, &picture::draw(&scenario, &runs, &policies), err),
-                None => Ok(0),
-            }
+        Ok((scenario, policies)) => show(&scenario, &policies, options, out, err),
+        Err(error) => refuse(options, &error, out, err),
+    }
+}
+
+/// Runs what was asked for, prints it, and draws it.
+fn show(
+    scenario: &Scenario,
+    policies: &[Policy],
+    options: &Simulate,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<u8> {
+    let runs = all(scenario, policies, options.without);
+    output::print(scenario, &runs, options, out)?;
+    match &options.svg {
+        Some(file) => save(file, &picture::draw(scenario, &runs, policies), err),
+        None => Ok(0),
+    }
+}
+
+fn refuse(options: &Simulate, error: &PolicyError, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
+    check::unreadable(options.format.plain(), error, out, err)?;
+    Ok(if error.is_unreadable() { UNREADABLE } else { 1 })
+}
+
+/// The policies that recorded traffic is to meet, or the faults of all of them.
+fn policies(options: &Simulate) -> Result<Vec<Policy>, PolicyError> {
+    let mut policies = Vec::new();
+    let mut faults: Vec<Fault> = Vec::new();
+    for path in paths(options)? {
+        match Policy::read(&path) {
+            Ok(policy) => policies.push(policy),
+            Err(error) if error.is_unreadable() => return Err(error),
+            Err(error) => faults.extend_from_slice(error.faults()),
         }
-        Err(error) => {
-            check::unreadable(options.format.plain(), &error, out, err)?;
-            Ok(if error.is_unreadable() { UNREADABLE } else { 1 })
-        }
+    }
+    if faults.is_empty() {
+        Ok(policies)
+    } else {
+        Err(PolicyError::of(faults))
     }
 }
 
@@ -97,7 +131,8 @@ fn all(scenario: &Scenario, policies: &[Policy], without: bool) -> Vec<Run> {
 
 /// Runs a scenario under a policy, or without any guard.
 pub(crate) fn simulate(scenario: &Scenario, policy: Option<&Policy>) -> Report {
-    engine::run(scenario, policy, |_| {})
+    let progress = progress::Progress::new();
+    engine::run(scenario, policy, |share| progress.tell(share))
 }
 
 impl Table {

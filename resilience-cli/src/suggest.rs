@@ -7,6 +7,8 @@ mod print;
 mod rules;
 mod statistics;
 
+pub(crate) use print::unreadable;
+
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -186,7 +188,7 @@ fn subjects(
 }
 
 /// Nobody said what the calls are of: the policy's only dependency, or what the file is named after.
-fn name_of(trace: &Path, policy: Option<&Policy>) -> Result<String, Unreadable> {
+pub(crate) fn name_of(trace: &Path, policy: Option<&Policy>) -> Result<String, Unreadable> {
     let stem = trace
         .file_stem()
         .map(|stem| stem.to_string_lossy().to_ascii_lowercase());

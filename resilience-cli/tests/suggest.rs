@@ -466,3 +466,73 @@ fn a_trace_of_several_dependencies_and_instances_is_taken_apart() {
     let one = desk.suggest("all.jsonl", &text, &["--dependency", "redis"]);
     assert_eq!(one["dependencies"].as_object().unwrap().len(), 1);
 }
+
+/// The same calls, one after the other: the numbers come from the trace, and what is unknown is said.
+#[test]
+fn recorded_traffic_is_replayed_through_the_guards() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut trace = String::from("time,latency,outcome\n");
+    for call in 0..1_000 {
+        let outcome = if (200..400).contains(&call) {
+            "server"
+        } else {
+            "success"
+        };
+        let _ = writeln!(trace, "{:.3},20ms,{outcome}", 1_796_061_600.0 + f64::from(call) / 50.0);
+    }
+    trace.push_str("1796061620,,open\n1796061621,1s,timeout\nnonsense\n");
+    let (calls, policy) = (folder.path().join("payrail.csv"), folder.path().join("policy.toml"));
+    std::fs::write(&calls, trace).unwrap();
+    std::fs::write(
+        &policy,
+        "version = 1\n[dependency.payrail]\nfail = \"closed\"\ntimeout = \"1s\"\n[dependency.payrail.breaker]\nwindow = \"20 calls\"\ncooldown = \"2s\"\ncooldown_jitter = 0.0\ncooldown_factor = 1.0\n",
+    )
+    .unwrap();
+    let run = |more: &[&str]| {
+        let mut args: Vec<OsString> = vec!["resilience".into(), "simulate".into(), calls.clone().into()];
+        args.extend([
+            "--policy".into(),
+            policy.clone().into(),
+            "--format".into(),
+            "json".into(),
+        ]);
+        args.extend(more.iter().map(OsString::from));
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let code = resilience_cli::run(args, &mut out, &mut err);
+        (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+    };
+    let (code, out, err) = run(&[]);
+    assert_eq!(code, 0, "{err}");
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let payrail = &report["summary"]["payrail"];
+    let count = |of: &serde_json::Value| of.as_u64().unwrap_or_else(|| panic!("{of}"));
+    // The refused one is left out, and so is what is no call.
+    assert_eq!(count(&payrail["arrived"]), 1_001);
+    // Half of the last twenty, reached by the tenth failure; it ends 20 ms after it began, at 4.18 s.
+    assert_eq!(report["transitions"][0]["cause"], "failure_rate");
+    assert!(
+        (report["transitions"][0]["at"].as_f64().unwrap() - 4.2).abs() < 1e-3,
+        "{}",
+        report["transitions"][0]
+    );
+    let refused: u64 = payrail["rejected"].as_object().unwrap().values().map(count).sum();
+    assert!(refused > 180, "{payrail}");
+    assert_eq!(
+        count(&payrail["ok"]) + count(&payrail["failed"]) + refused,
+        1_001,
+        "{payrail}"
+    );
+    for said in [
+        "1 of 1003 records",
+        "1 calls were refused",
+        "1 calls were cut",
+        "replayed as it came",
+    ] {
+        assert!(err.contains(said), "{said}: {err}");
+    }
+    assert_eq!(run(&[]).1, out, "same trace, same bytes");
+
+    let (code, _, err) = run(&["--dependency", "payrial"]);
+    assert_eq!(code, 2);
+    assert!(err.is_empty() || err.contains("payrail"), "{err}");
+}

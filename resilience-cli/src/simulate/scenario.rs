@@ -77,7 +77,6 @@ pub(crate) enum Arrivals {
     /// So many at once.
     Burst(u64),
     /// As they were recorded. Each brings its own latency and answer, in place of those of the far side.
-    #[allow(dead_code)] // made by those who read recorded traffic
     Recorded(Arc<[RecordedCall]>),
 }
 

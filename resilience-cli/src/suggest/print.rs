@@ -241,7 +241,7 @@ fn dependency(evidence: &Evidence, advice: &Advice) -> serde_json::Value {
 }
 
 /// Why there is nothing to say.
-pub(super) fn unreadable(
+pub(crate) fn unreadable(
     format: Format,
     unreadable: &Unreadable,
     file: &Path,

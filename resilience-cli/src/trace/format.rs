@@ -9,7 +9,7 @@ use clap::ValueEnum;
 pub(crate) enum TraceFormat {
     /// `time,latency,outcome[,key]`, with or without a header.
     Csv,
-    /// One JSON object a line, as `resilience record` writes it.
+    /// One JSON object a line, with the same names.
     Jsonl,
     /// Access logs of nginx or Apache with a duration at the end.
     Access,

@@ -1,5 +1,5 @@
 //! One object a line: `{"time": …, "latency": …, "outcome": …}` and, if known, `key`, `kind`, `dependency`, `instance`.
-//! It is what `resilience record` writes. An array of such objects is read, too.
+//! An array of such objects is read, too.
 
 use std::borrow::Cow;
 
