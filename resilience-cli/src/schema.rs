@@ -95,10 +95,11 @@ fn key(key: &Key) -> Value {
         Kind::Words(words) => json!({ "type": "array", "items": { "enum": words } }),
         Kind::Template => json!({ "type": "string", "pattern": NAME }),
         Kind::Resources => json!({ "type": "array", "items": { "type": "string", "pattern": NAME } }),
-        Kind::Duration { .. } => json!({ "type": "string", "pattern": DURATION, "minLength": 2 }),
+        Kind::Duration { zero: true } => json!({ "type": "string", "pattern": DURATION, "minLength": 2 }),
+        Kind::Duration { zero: false } => longer_than_none(),
         Kind::Window => json!({ "anyOf": [
-            { "type": "string", "pattern": r"^\d+ calls?$" },
-            { "type": "string", "pattern": DURATION, "minLength": 2 },
+            { "type": "string", "pattern": "^0*[1-9][0-9]* calls?$" },
+            longer_than_none(),
         ] }),
         Kind::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
         Kind::Number(range) => {
@@ -119,6 +120,10 @@ fn key(key: &Key) -> Value {
         key.default
     ));
     schema
+}
+
+fn longer_than_none() -> Value {
+    json!({ "type": "string", "pattern": DURATION, "minLength": 2, "not": { "pattern": "^[0.a-z]*$" } })
 }
 
 fn rate() -> Value {
