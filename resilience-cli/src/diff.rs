@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use resilience_policy::{Change, Policy, PolicyError};
+use resilience_policy::{Change, Policy, PolicyError, grouped};
 use serde_json::json;
 
 use crate::UNREADABLE;
@@ -53,17 +53,15 @@ fn print_text(changes: &[Change], file: &Path, out: &mut dyn Write) -> io::Resul
     if changes.is_empty() {
         return writeln!(out, "no effective value changes");
     }
-    let mut rest: Vec<&Change> = changes.iter().collect();
-    while let Some(first) = rest.first().copied() {
-        let (same, others): (Vec<&Change>, Vec<&Change>) = rest.into_iter().partition(|change| alike(change, first));
-        rest = others;
+    for same in grouped(changes) {
+        let first = same[0];
         let place = |change: &Change| {
             change
                 .line()
                 .map_or(String::new(), |line| format!("  ({}:{line})", file.display()))
         };
         if same.len() >= GROUPED {
-            let key = below(first.key());
+            let key = first.path();
             writeln!(
                 out,
                 "{} dependencies: {key}: {} → {}{}",
@@ -87,21 +85,4 @@ fn print_text(changes: &[Change], file: &Path, out: &mut dyn Write) -> io::Resul
         writeln!(out, "    {}", first.effect())?;
     }
     Ok(())
-}
-
-/// Whether two changes say the same of different dependencies, as an edit of a template does.
-fn alike(left: &Change, right: &Change) -> bool {
-    below(left.key()) == below(right.key())
-        && (left.old(), left.new(), left.effect()) == (right.old(), right.new(), right.effect())
-}
-
-/// `breaker.window` of `dependency.payrail.breaker.window`.
-fn below(key: &str) -> &str {
-    let Some(rest) = key.strip_prefix("dependency.") else {
-        return key;
-    };
-    let rest = rest.split_once('.').map_or("", |(_, rest)| rest);
-    rest.strip_prefix("operation.")
-        .and_then(|rest| rest.split_once('.'))
-        .map_or(rest, |(_, rest)| rest)
 }

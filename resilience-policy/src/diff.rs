@@ -1,5 +1,7 @@
 //! What a newer policy changes, value by value, and what each change does to running state.
 
+use std::collections::BTreeMap;
+
 use crate::policy::{Dependency, Policy, Value};
 use crate::reference::{Id, Reload};
 
@@ -38,6 +40,18 @@ impl Change {
         &self.key
     }
 
+    /// The key below its dependency or operation: `breaker.failure_rate`; empty where that came or went.
+    pub fn path(&self) -> &str {
+        let Some(rest) = self.key.strip_prefix("dependency.") else {
+            return &self.key;
+        };
+        let rest = rest.split_once('.').map_or("", |(_, rest)| rest);
+        match rest.strip_prefix("operation.") {
+            Some(operation) => operation.split_once('.').map_or("", |(_, rest)| rest),
+            None => rest,
+        }
+    }
+
     /// The old value in the file's notation; `none` where there was none.
     pub fn old(&self) -> &str {
         &self.old_text
@@ -69,6 +83,22 @@ impl Change {
     pub fn effect(&self) -> &str {
         &self.effect
     }
+}
+
+/// Changes that say the same of several dependencies, as one edit of a template makes them, are together; each group
+/// stands where its first one stood.
+pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
+    let mut places = BTreeMap::new();
+    let mut groups: Vec<Vec<&Change>> = Vec::new();
+    for change in changes {
+        let what = (change.path(), change.old(), change.new(), change.effect());
+        let place = *places.entry(what).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(change),
+            None => groups.push(vec![change]),
+        }
+    }
+    groups
 }
 
 /// Every change from `old` to `new`, by key.

@@ -58,7 +58,7 @@ mod walk;
 mod words;
 
 pub use check::{Inspection, inspect};
-pub use diff::Change;
+pub use diff::{Change, grouped};
 pub use environment::environment;
 pub use error::PolicyError;
 pub use fault::{Fault, Related};

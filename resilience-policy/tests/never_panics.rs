@@ -3,13 +3,18 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use resilience_policy::{Policy, overrides};
+use resilience_policy::{Policy, inspect, lint, overrides};
 
 const GOOD: &str = include_str!("files/everything.toml");
 
 fn check(bytes: &[u8]) {
     let lines = bytes.split(|byte| *byte == b'\n').count();
-    if let Err(error) = Policy::parse(bytes, Path::new("p.toml"), &[]) {
+    let inspection = inspect(bytes, Path::new("p.toml"), &[]);
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        // Whatever could be understood of it, the lints look at.
+        let _ = lint(&inspection.policy, text);
+    }
+    if let Some(error) = inspection.error {
         assert!(!error.faults().is_empty());
         assert!(!error.to_string().is_empty());
         for fault in error.faults() {
@@ -57,6 +62,17 @@ proptest! {
         let lines: Vec<&str> = GOOD.lines().collect();
         let text: Vec<&str> = order.into_iter().map(|at| lines[at % lines.len()]).collect();
         check(text.join("\n").as_bytes());
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        check(&bytes);
+    }
+
+    /// Bytes between whole lines, as a disk that failed leaves them.
+    #[test]
+    fn no_bytes_inside_a_good_file_panic(bytes in prop::collection::vec(any::<u8>(), 0..60), at in 0..GOOD.len()) {
+        check(&[&GOOD.as_bytes()[..at], &bytes, &GOOD.as_bytes()[at..]].concat());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Numbers that change while calls run. What a call took it gives back to where it took it.
 
+use std::fmt::Write as _;
+
 use resilience_runtime::testing::record;
 use resilience_runtime::{Guard, Runtime};
 
@@ -168,4 +170,25 @@ async fn a_hold_and_a_budget_outlast_a_reload() {
     assert_eq!(far.one("S").await, "held");
     far.at_ms(20_000).await;
     assert_eq!(far.one("S").await, "ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_names_each_change_with_its_line_and_tells_what_is_the_same_for_many_once() {
+    let text = |timeout: &str, wait: &str| {
+        let mut text = format!("version = 1\n[template.http]\ntimeout = \"{timeout}\"\n");
+        for number in 0..9 {
+            let _ = write!(text, "[dependency.d{number}]\nfail = \"open\"\ninherits = \"http\"\n");
+        }
+        text + &format!("deadline = \"{wait}\"\n")
+    };
+    let runtime = Runtime::new(parse(&text("1s", "8s")));
+    let report = runtime.reload(parse(&text("2s", "9s"))).unwrap();
+    assert_eq!(report.changes().len(), 10);
+    let lines: Vec<_> = report.changes().iter().map(resilience_policy::Change::line).collect();
+    assert!(lines.iter().filter(|line| **line == Some(3)).count() == 9, "{lines:?}");
+    let told = report.to_string();
+    assert!(told.contains("9 dependencies: timeout: 1s → 2s ("), "{told}");
+    assert!(told.contains("dependency.d8.deadline: 8s → 9s, line 31 ("), "{told}");
+    let again = runtime.reload(parse(&text("2s", "9s"))).unwrap();
+    assert_eq!(again.to_string(), "no effective change");
 }

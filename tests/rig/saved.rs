@@ -1,5 +1,6 @@
 //! Saves that are good: each is seen, and each is one reload.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
@@ -140,6 +141,48 @@ fn two_hundred_saves_a_second_are_five_reloads_a_second_at_most_and_end_with_the
             );
             rig.assert_kept(&hash(counter));
             rig.finish(counter + 1);
+        },
+    );
+}
+
+#[test]
+fn case_19_calls_go_on_while_a_large_file_is_read_and_one_edit_of_it_is_one_change() {
+    const MANY: usize = 1_500;
+    process(
+        "saved::case_19_calls_go_on_while_a_large_file_is_read_and_one_edit_of_it_is_one_change",
+        || {
+            let large = |first: &str| {
+                let mut text = edition(1);
+                for number in 0..MANY {
+                    let timeout = if number == 0 { first } else { "1s" };
+                    let _ = write!(
+                        text,
+                        "[dependency.d{number}]\nfail = \"open\"\ntimeout = \"{timeout}\"\n\
+                         breaker = {{ window = \"10s\" }}\nbulkhead.max_concurrent = 20\nretry.max_attempts = 2\n",
+                    );
+                }
+                text
+            };
+            let rig = Rig::new();
+            let before = rig.calls();
+            save(&rig.watched.file, &large("1s"));
+            let reloaded = rig.watched.events.next("policy.reloaded");
+            assert!(
+                reloaded.contains(&format!("changes={} ", MANY + 1)),
+                "{}",
+                reloaded.len()
+            );
+            // To settle alone takes a tenth of a second, and to read such a file as long as twenty calls of the load.
+            assert!(rig.calls() > before + 20, "the calls waited for the file");
+            rig.assert_kept(&rig.watched.hash());
+            save(&rig.watched.file, &large("2s"));
+            let reloaded = rig.watched.events.next("policy.reloaded");
+            assert!(
+                reloaded.contains("changes=1 ") && reloaded.contains("dependency.d0.timeout: 1s → 2s"),
+                "{reloaded}"
+            );
+            rig.assert_kept(&rig.watched.hash());
+            rig.finish(2);
         },
     );
 }

@@ -193,6 +193,11 @@ impl Rig {
         self.load.assert_untouched();
     }
 
+    /// Calls of the load that have ended.
+    pub(crate) fn calls(&self) -> u64 {
+        self.load.calls.load(Ordering::Relaxed)
+    }
+
     /// The text of the one refusal, which is shown as long as it is so.
     #[track_caller]
     pub(crate) fn refused(&self) -> String {

@@ -6,11 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use resilience_policy::{Change, Fault, Policy, PolicyError};
+use resilience_policy::{Change, Fault, Policy, PolicyError, grouped};
 
 use super::{InForce, Runtime};
 use crate::clock;
 use crate::missing::Missing;
+
+/// From so many dependencies on a change that is the same for all of them is told once.
+const GROUPED: usize = 4;
+/// What a line of the log holds at most; the report itself has every change.
+const SHOWN: usize = 50;
 
 impl Runtime {
     /// Puts `policy` in force. State is kept: open stays open, its end moves to opened-at plus the new cooldown;
@@ -109,18 +114,29 @@ impl fmt::Display for ReloadReport {
         if self.changes.is_empty() {
             return f.write_str("no effective change");
         }
-        for (place, change) in self.changes.iter().enumerate() {
+        let groups = grouped(&self.changes);
+        for (place, group) in groups.iter().take(SHOWN).enumerate() {
             if place > 0 {
                 f.write_str("; ")?;
             }
-            write!(
-                f,
-                "{}: {} → {} ({})",
-                change.key(),
-                change.old(),
-                change.new(),
-                change.effect()
-            )?;
+            let [first, ..] = group[..] else { continue };
+            if group.len() < GROUPED {
+                for (place, change) in group.iter().enumerate() {
+                    let part = if place > 0 { "; " } else { "" };
+                    write!(f, "{part}{}: {} → {}", change.key(), change.old(), change.new())?;
+                    if let Some(line) = change.line() {
+                        write!(f, ", line {line}")?;
+                    }
+                }
+            } else {
+                let (many, path) = (group.len(), first.path());
+                let path = if path.is_empty() { "" } else { &format!("{path}: ") };
+                write!(f, "{many} dependencies: {path}{} → {}", first.old(), first.new())?;
+            }
+            write!(f, " ({})", first.effect())?;
+        }
+        if groups.len() > SHOWN {
+            write!(f, "; … and {} more", groups.len() - SHOWN)?;
         }
         for name in &self.emptied {
             write!(f, "; the window of `{name}` starts empty")?;
