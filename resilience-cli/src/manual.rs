@@ -13,11 +13,11 @@ const EXIT: &str = "\
 .SH \"EXIT STATUS\"
 .TP
 .B 0
-All is well; for `diff`: no effective value changes.
+All is well; for \\fBdiff\\fR: no effective value changes.
 .TP
 .B 1
-Faults or denied warnings (`check`, `explain`), gaps (`audit`), changes (`diff`), something that is refused (`status`), an override that
-was not written (`override`).
+Faults or denied warnings (\\fBcheck\\fR, \\fBexplain\\fR, \\fBsimulate\\fR), gaps (\\fBaudit\\fR), changes (\\fBdiff\\fR), something that is
+refused (\\fBstatus\\fR), an override that was not written (\\fBoverride\\fR).
 .TP
 .B 2
 Something cannot be read or written, or the words are no command.

@@ -45,7 +45,7 @@ impl Comments {
     /// The reason that stands inside a function, or right above it.
     pub(crate) fn reason(&self, lines: &RangeInclusive<usize>) -> Option<String> {
         let mut first = *lines.start();
-        while first > 1 && self.passed.contains(&(first - 1)) {
+        while first > 1 && self.passed.binary_search(&(first - 1)).is_ok() {
             first -= 1;
         }
         let found = self

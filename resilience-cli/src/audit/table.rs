@@ -110,9 +110,12 @@ fn summary(report: &Report<'_>) -> String {
         ([], Some(not_found)) => format!("\n{not_found}"),
         _ => String::new(),
     };
-    format!(
-        "{}: {functions}, {dependencies}, {}{policy}\n",
-        report.path,
-        counted(report.gaps.len(), "gap")
-    )
+    // The working directory needs no name.
+    let here = if report.path == "." {
+        String::new()
+    } else {
+        format!("{}: ", report.path)
+    };
+    let gaps = counted(report.gaps.len(), "gap");
+    format!("{here}{functions}, {dependencies}, {gaps}{policy}\n")
 }

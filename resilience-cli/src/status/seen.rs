@@ -112,7 +112,8 @@ impl Number {
 impl Dependency {
     /// A number by its key, as text: with its place where the snapshot knows it.
     pub(super) fn number(&self, key: &str) -> String {
-        let known = self.numbers.iter().find(|number| number.key == key);
+        let decided = self.opened.iter().filter_map(|opened| opened.threshold.as_ref());
+        let known = self.numbers.iter().chain(decided).find(|number| number.key == key);
         known.map_or_else(|| format!("`{key}`"), Number::shown)
     }
 }

@@ -264,17 +264,17 @@ fn share(rate: f64) -> String {
     format!("{:.0} %", rate * 100.0)
 }
 
-/// A time that people read: whole seconds, or milliseconds below one.
+/// A time that people read: days, whole seconds, or milliseconds below one.
 pub(super) fn lasting(seconds: f64) -> String {
     let time = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default();
+    let days = time.as_secs() / 86_400;
+    if days >= 2 {
+        return format!("{days} days");
+    }
     let whole = if time < Duration::from_secs(1) {
         Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(0))
     } else {
         Duration::from_secs(time.as_secs())
     };
-    if whole.is_zero() {
-        "0s".into()
-    } else {
-        format_duration(whole)
-    }
+    format_duration(whole)
 }

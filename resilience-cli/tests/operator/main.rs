@@ -7,3 +7,4 @@ mod explain;
 mod manual;
 mod overriding;
 mod status;
+mod tour;

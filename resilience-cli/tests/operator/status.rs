@@ -281,3 +281,18 @@ fn a_service_is_asked_by_its_address_or_by_that_of_its_page() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     assert_eq!(run(&["status", &format!("http://{closed}/")], &[]).0, 2);
 }
+
+#[test]
+fn what_the_runtime_itself_reports_is_read() {
+    let text = "version = 1\n[dependency.payrail]\nfail = \"closed\"\nabout = \"card payments\"\nmode = \"isolate\"\ntimeout = \"1s\"\nbreaker = { }\n[dependency.redis]\nfail = \"open\"\nbulkhead.max_concurrent = 7\n";
+    let policy = resilience_runtime::Policy::from_toml(text).unwrap();
+    let snapshot = resilience_runtime::Runtime::new(policy).snapshot();
+    let (code, out) = status(&serde_json::to_value(snapshot).unwrap());
+    assert_eq!(code, 1);
+    assert!(
+        out.contains("payrail: isolated by hand, every call is refused (card payments)\n"),
+        "{out}"
+    );
+    assert!(out.contains("the policy says so: `mode` = isolate"), "{out}");
+    assert!(out.contains("\nwell: redis\n"), "{out}");
+}
