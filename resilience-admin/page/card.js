@@ -24,6 +24,7 @@ export class Card {
     this.whySeen = el("p", { class: "quiet" });
     this.why = el("div", { class: "why" }, this.whyText, this.whySeen);
     this.hand = el("p", { class: "by-hand" });
+    this.elsewhere = el("p", { class: "elsewhere" });
     this.chart = new Chart();
     this.rates = el("div", { class: "meters" });
     this.failed = meter("Failed", "failed");
@@ -50,6 +51,7 @@ export class Card {
       this.clock,
       this.why,
       this.hand,
+      this.elsewhere,
       this.chart.element,
       this.rates,
       this.extra,
@@ -81,6 +83,9 @@ export class Card {
     this.clocks(card, frame.at);
     this.cause(card, frame.at);
     this.byHand(card, frame.at);
+    const elsewhere = words.elsewhere(frame.fleet, this.name);
+    write(this.elsewhere, elsewhere);
+    show(this.elsewhere, elsewhere !== "");
     this.chart.draw(this.points ?? [], card, this.marks(card, frame), frame.at);
     this.meters(card);
     this.mix();

@@ -72,6 +72,9 @@ function head(frame) {
   const { policy } = frame;
   const loaded = words.when(policy.loaded_at, frame.at);
   write(at("policy"), `policy ${policy.hash} from ${policy.file}, in force since ${loaded}${policy.stale ? "; the file differs" : ""}`);
+  show(at("fleet"), Boolean(frame.fleet));
+  if (frame.fleet) write(at("fleet"), words.fleet(frame.fleet));
+  mark(at("fleet"), "data-differs", frame.fleet?.lost_for !== undefined || frame.fleet?.peers.length > 0);
   show(at("refusal"), Boolean(policy.refusal));
   write(at("refusal-text"), policy.refusal ?? "");
   write(at("acts"), frame.acts ? "" : "This page only shows: the service was started without an admin token.");

@@ -116,13 +116,20 @@ export function place(number) {
 
 // Why it changed: what was seen, and the number that it was measured by.
 export function why(record) {
-  let text = cause(record.cause);
-  const rates = [];
-  if (record.failure_rate > 0) rates.push(`${percent(record.failure_rate)} failed`);
-  if (record.slow_rate > 0) rates.push(`${percent(record.slow_rate)} were slow`);
-  if (record.calls && rates.length > 0) text += `: ${rates.join(", ")} of ${count(record.calls)}`;
-  if (record.threshold) text += `; limit ${number(record.threshold)}`;
-  return text;
+  const parts = [cause(record.cause)];
+  // The window says why it left closed; what happens later is a matter of the test calls and the clock.
+  if (record.from === "closed" && record.calls) {
+    const rates = [];
+    if (record.failure_rate > 0) rates.push(`${percent(record.failure_rate)} failed`);
+    if (record.slow_rate > 0) rates.push(`${percent(record.slow_rate)} were slow`);
+    if (rates.length > 0) parts[0] += `: ${rates.join(", ")} of ${count(record.calls)}`;
+  }
+  const { threshold } = record;
+  if (threshold) {
+    const name = record.from === "closed" ? "limit" : plain(threshold.key.split(".").pop());
+    parts.push(`${name} ${number(threshold)}`);
+  }
+  return parts.join("; ");
 }
 
 // A number of the policy as people say it, with where it stands.
@@ -169,6 +176,41 @@ export function happened(entry) {
     default:
       return `${HAPPENED[entry.kind] ?? entry.kind}: ${entry.message ?? ""}`;
   }
+}
+
+// The other instances, in a line.
+export function fleet(fleet) {
+  if (fleet.lost_for !== undefined) {
+    return `fleet: nothing heard for ${lasts(fleet.lost_for)} (${fleet.why}); this instance goes on by itself`;
+  }
+  const others = fleet.instances === 1 ? "no other instance" : `${fleet.instances} instances`;
+  if (fleet.peers.length === 0) return `fleet: ${others}${fleet.instances === 1 ? "" : ", all agree"}`;
+  return `fleet: ${others}; ${fleet.peers.map(peer).join("; ")}`;
+}
+
+function peer({ instance, policy, policy_for, differs }) {
+  const parts = differs.slice(0, 3).map((one) => `${one.dependency} ${there(one)}`);
+  if (differs.length > 3) parts.push(`${differs.length - 3} more`);
+  if (policy) parts.push(`another policy, ${policy.slice(0, 8)}, for ${lasts(policy_for)}`);
+  return `${instance} differs: ${parts.join(", ")}`;
+}
+
+function there(one) {
+  const ago = one.for === null ? "" : ` for ${lasts(one.for)}`;
+  return `${plain(one.there)} (here ${plain(one.here)})${ago}`;
+}
+
+// Where this dependency is something else.
+export function elsewhere(fleet, name) {
+  const found = (fleet?.peers ?? []).flatMap(({ instance, differs }) =>
+    differs.filter((one) => one.dependency === name).map((one) => {
+      const ago = one.for === null ? "" : `, differs for ${lasts(one.for)}`;
+      return `${instance} ${plain(one.there)}${ago}`;
+    }),
+  );
+  const shown = found.slice(0, 5);
+  if (found.length > shown.length) shown.push(`${found.length - shown.length} more`);
+  return shown.length > 0 ? `Elsewhere: ${shown.join("; ")}.` : "";
 }
 
 // How bad it is: what refuses or loses calls first, what works last.

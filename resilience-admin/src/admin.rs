@@ -14,6 +14,8 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::board::Board;
+#[cfg(feature = "fleet")]
+use crate::fleet::{Fleet, View};
 use crate::gate::{Gate, Token, WeakToken};
 use crate::{detail, exposition, feed, hand, health, page};
 
@@ -50,6 +52,8 @@ pub struct Admin {
     ready: Vec<String>,
     metrics: Option<Render>,
     until: Option<watch::Receiver<bool>>,
+    #[cfg(feature = "fleet")]
+    fleet: Option<Fleet>,
 }
 
 pub(crate) type Render = Arc<dyn Fn() -> String + Send + Sync>;
@@ -63,6 +67,8 @@ pub(crate) struct Shared {
     pub(crate) board: Board,
     pub(crate) until: Option<watch::Receiver<bool>>,
     started: AtomicBool,
+    #[cfg(feature = "fleet")]
+    fleet: Option<(Fleet, Arc<View>)>,
 }
 
 impl Admin {
@@ -74,6 +80,8 @@ impl Admin {
             ready: Vec::new(),
             metrics: None,
             until: None,
+            #[cfg(feature = "fleet")]
+            fleet: None,
         }
     }
 
@@ -123,22 +131,41 @@ impl Admin {
         self
     }
 
+    /// Shows the other instances that differ from this one.
+    #[cfg(feature = "fleet")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "fleet")))]
+    pub fn fleet(mut self, fleet: Fleet) -> Self {
+        self.fleet = Some(fleet);
+        self
+    }
+
     /// The router.
     pub fn router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
+        #[cfg(feature = "fleet")]
+        let fleet = self.fleet.map(|fleet| (fleet, Arc::new(View::default())));
+        let board = Board::new(self.gate.token.is_some());
+        #[cfg(feature = "fleet")]
+        let board = match &fleet {
+            Some((_, view)) => board.with_fleet(Arc::clone(view)),
+            None => board,
+        };
         let shared = Arc::new(Shared {
-            board: Board::new(self.gate.token.is_some()),
+            board,
             runtime: self.runtime,
             gate: self.gate,
             ready: self.ready,
             metrics: self.metrics,
             until: self.until,
             started: AtomicBool::new(false),
+            #[cfg(feature = "fleet")]
+            fleet,
         });
         let mut router = Router::new()
             .route("/", get(page::lead))
             .route("/snapshot", get(detail::snapshot))
             .route("/dependency/{name}", get(detail::dependency))
             .route("/events", get(feed::events))
+            .route("/fleet", get(detail::fleet))
             .route("/metrics", get(exposition::metrics))
             .route("/live", get(health::live))
             .route("/ready", get(health::ready))
@@ -163,6 +190,11 @@ impl Shared {
             && !self.started.swap(true, Ordering::Relaxed)
         {
             tokio.spawn(feed::look(Arc::downgrade(self)));
+            #[cfg(feature = "fleet")]
+            if let Some((fleet, view)) = &self.fleet {
+                let share = crate::fleet::share(Arc::downgrade(self), fleet.clone(), Arc::clone(view));
+                tokio.spawn(share);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use resilience_runtime::{Runtime, Snapshot};
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast::{self, Receiver, Sender};
 
@@ -19,6 +20,8 @@ const BEHIND: usize = 64;
 
 pub(crate) struct Board {
     acts: bool,
+    /// How the other instances differ, where there is a fleet.
+    fleet: Option<Box<dyn Fn() -> Value + Send + Sync>>,
     inner: Mutex<Inner>,
     sender: Mutex<Option<Sender<Message>>>,
 }
@@ -49,6 +52,8 @@ struct Frame<'a> {
     policy: &'a resilience_runtime::PolicySnapshot,
     /// Whether there is a token, so that switches make sense.
     acts: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fleet: Option<Value>,
     cards: BTreeMap<&'a str, &'a RawValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     gone: Vec<&'a str>,
@@ -61,9 +66,21 @@ impl Board {
     pub(crate) fn new(acts: bool) -> Self {
         Self {
             acts,
+            fleet: None,
             inner: Mutex::default(),
             sender: Mutex::new(Some(broadcast::channel(BEHIND).0)),
         }
+    }
+
+    #[cfg(feature = "fleet")]
+    pub(crate) fn with_fleet(mut self, view: Arc<crate::fleet::View>) -> Self {
+        self.fleet = Some(Box::new(move || view.show()));
+        self
+    }
+
+    /// How the other instances differ; nothing without a fleet.
+    pub(crate) fn fleet(&self) -> Option<Value> {
+        self.fleet.as_ref().map(|show| show())
     }
 
     /// A second is over.
@@ -165,6 +182,7 @@ impl Board {
             instance: &snapshot.instance,
             policy: &snapshot.policy,
             acts: self.acts,
+            fleet: self.fleet(),
             cards: cards.collect(),
             gone: Vec::new(),
             journal: None,

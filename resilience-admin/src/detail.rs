@@ -29,3 +29,15 @@ pub(crate) async fn dependency(State(shared): State<Arc<Shared>>, Path(name): Pa
             .into_response(),
     }
 }
+
+/// How the other instances differ from this one.
+pub(crate) async fn fleet(State(shared): State<Arc<Shared>>) -> Response {
+    match shared.board.fleet() {
+        Some(fleet) => Json(fleet).into_response(),
+        None => (
+            StatusCode::NOT_FOUND,
+            Json(json!({ "error": "no fleet here: give `Admin::fleet` a Redis" })),
+        )
+            .into_response(),
+    }
+}

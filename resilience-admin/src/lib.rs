@@ -7,6 +7,8 @@ mod card;
 mod detail;
 mod exposition;
 mod feed;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod gate;
 mod hand;
 mod health;
@@ -15,4 +17,7 @@ mod page;
 mod series;
 
 pub use admin::{Admin, router};
+#[cfg(feature = "fleet")]
+#[cfg_attr(docsrs, doc(cfg(feature = "fleet")))]
+pub use fleet::{Fleet, FleetError};
 pub use gate::WeakToken;

@@ -31,8 +31,9 @@ macro_rules! asset {
     };
 }
 
-pub(crate) static ASSETS: [Asset; 11] = [
+pub(crate) static ASSETS: [Asset; 12] = [
     asset!("/page", "page.html", "text/html; charset=utf-8"),
+    asset!("/card.css", "card.css", "text/css; charset=utf-8"),
     asset!("/page.css", "page.css", "text/css; charset=utf-8"),
     asset!("/icon.svg", "icon.svg", "image/svg+xml"),
     asset!("/page.js", "page.js", SCRIPT),

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::io;
 use std::time::{Duration, Instant};
 
-use resilience_admin::Admin;
+use resilience_admin::{Admin, Fleet};
 use resilience_page_tests::{Browser, Site};
 use resilience_runtime::{Failure, Guard, Mode, Override, Policy, Runtime};
+use resilience_test_servers::Redis;
 use serde_json::json;
 
 const TOKEN: &str = "an-admin-token-of-a-test";
@@ -205,7 +206,7 @@ async fn of_forty_the_worst_come_first_and_the_healthy_are_one_line() {
         Mode::Isolate,
         "kim",
         "provider announced maintenance",
-        Duration::from_secs(3600),
+        Duration::from_secs(3590),
     );
     runtime.set_mode("search", hand).expect("a good override");
     let site = Site::start(acting(&runtime));
@@ -427,6 +428,46 @@ async fn a_page_without_news_says_so() {
     assert_eq!(
         browser.read("document.body.hasAttribute('data-lost')").await,
         json!(true)
+    );
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn the_instance_that_differs_is_named_with_since_when_and_a_lost_redis_is_told() {
+    let Some(browser) = Browser::open(1000, 800, false).await else {
+        return;
+    };
+    let Some(mut redis) = Redis::start() else { return };
+    let mut sites = Vec::new();
+    for name in ["api-01", "api-02"] {
+        let runtime =
+            runtime(&POLICY.replace("version = 1", &format!("version = 1\n[runtime]\ninstance = \"{name}\"")));
+        let fleet = Fleet::new(&redis.url())
+            .expect("an address")
+            .interval(Duration::from_millis(300));
+        sites.push((Site::start(Admin::new(runtime.clone()).fleet(fleet)), runtime));
+    }
+    open_payrail(&sites[1].1).await;
+    browser.visit(&format!("{}/page", sites[0].0.address)).await;
+    let fleet = "document.getElementById('fleet').textContent";
+    browser
+        .until(&format!(
+            "{fleet}.includes('api-02 differs: payrail open (here closed) for ')"
+        ))
+        .await;
+    let elsewhere = card("payrail", ".elsewhere");
+    browser
+        .until(&format!(
+            "{elsewhere}.textContent.startsWith('Elsewhere: api-02 open, differs for ')"
+        ))
+        .await;
+
+    redis.kill();
+    browser.until(&format!("{fleet}.includes('nothing heard for')")).await;
+    browser.until(&format!("{elsewhere}.hidden")).await;
+    assert_eq!(
+        browser.text("document.getElementById('link').textContent").await,
+        "live"
     );
     browser.close().await;
 }
