@@ -67,7 +67,7 @@ async fn a_snapshot_has_the_same_keys_whatever_the_tables() {
         "timeout = \"1s\"\nbulkhead.max_concurrent = 5\nbreaker = {}\nretry = {}",
     ] {
         let json = serde_json::to_value(Stand::new(lines).runtime.snapshot()).unwrap();
-        assert_eq!(keys(&json), "dependencies instance policy");
+        assert_eq!(keys(&json), "dependencies instance policy requests");
         assert_eq!(
             keys(&json["policy"]),
             "file hash loaded_at refusal reloaded_at reloads stale"
