@@ -18,6 +18,7 @@ use crate::layer::breaker::{Breaker, Transition};
 use crate::layer::bulkhead::Bulkhead;
 use crate::layer::hold::Hold;
 use crate::layer::retry::Budget;
+use crate::meter::Meter;
 use crate::mode::Active;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -137,6 +138,10 @@ pub(crate) struct Entry {
     slow_after: AtomicU64,
     identity: AtomicU32,
     pinned: ArcSwap<Pinned>,
+    meter: Meter,
+    /// The dependency, of an operation.
+    #[cfg(feature = "metrics")]
+    dependency: Option<Arc<Entry>>,
     /// Set when a function or a guard first asks for it: its loss is then refused.
     pub(crate) used: AtomicBool,
 }
@@ -212,7 +217,9 @@ impl Traits {
 }
 
 impl Entry {
-    pub(crate) fn new(pinned: Pinned) -> Self {
+    /// `dependency` is that of an operation.
+    #[cfg_attr(not(feature = "metrics"), allow(unused_variables, clippy::needless_pass_by_value))] // who tells of it, needs it
+    pub(crate) fn new(pinned: Pinned, dependency: Option<Arc<Self>>) -> Self {
         let entry = Self {
             name: pinned.identity.name().into(),
             own: Arc::clone(&pinned.own),
@@ -221,6 +228,9 @@ impl Entry {
             slow_after: AtomicU64::new(NEVER),
             identity: AtomicU32::new(pinned.identity.number()),
             pinned: ArcSwap::from_pointee(pinned),
+            meter: Meter::default(),
+            #[cfg(feature = "metrics")]
+            dependency,
             used: AtomicBool::new(false),
         };
         entry.publish();
@@ -287,6 +297,17 @@ impl Entry {
     #[inline]
     pub(crate) fn hold(&self) -> &Hold {
         &self.parent.hold
+    }
+
+    #[inline]
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// The dependency, of an operation that shares something with it.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn shares_with(&self) -> Option<&Arc<Self>> {
+        self.dependency.as_ref()
     }
 
     #[inline]

@@ -43,6 +43,7 @@ use crate::dependency::{Entry, Pinned, Traits};
 use crate::event::{self, Served};
 use crate::layer::breaker::{Kind, Mark, Permit, Transitions};
 use crate::layer::bulkhead::{Key, Slot, Ticket};
+use crate::meter;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
 use crate::rejection::{Reason, Rejection};
 use crate::site::Site;
@@ -250,6 +251,7 @@ impl<'e> Calling<'e> {
                 self.entry.tally().done();
             }
             self.entry.tally().end(outcome, served, clock_for_counts());
+            meter::tell(&self.entry);
         }
     }
 
@@ -259,6 +261,7 @@ impl<'e> Calling<'e> {
             self.pinned();
             if !self.closed {
                 self.entry.tally().pending();
+                meter::tell(&self.entry);
             }
         }
     }
@@ -279,6 +282,7 @@ impl<'e> Calling<'e> {
         self.entry.attempts().reject(reason);
         let rejection = Rejection::told(self.entry.identity(), reason, retry_after);
         event::rejected(self.function(), &rejection, false);
+        meter::tell(&self.entry);
         rejection
     }
 

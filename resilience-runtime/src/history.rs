@@ -21,6 +21,27 @@ pub(crate) const STRETCH: u64 = 600 * 1_000_000_000;
 /// So many openings from closed within [`STRETCH`] are flapping: it heals for a moment and falls again.
 pub(crate) const FLAPPING: usize = 3;
 
+/// Every change that can happen. Each is a series of its own, which stands at zero until it does.
+pub(crate) const CHANGES: [(State, State, Cause); 17] = [
+    (State::Closed, State::Open, Cause::FailureRate),
+    (State::Closed, State::Open, Cause::SlowRate),
+    (State::Closed, State::Open, Cause::BadRate),
+    (State::Closed, State::Open, Cause::ConsecutiveFailures),
+    (State::Closed, State::Open, Cause::InFlight),
+    (State::Closed, State::Open, Cause::Trip),
+    (State::Open, State::HalfOpen, Cause::CooldownOver),
+    (State::HalfOpen, State::Open, Cause::ProbeFailed),
+    (State::HalfOpen, State::Open, Cause::ProbeSlow),
+    (State::HalfOpen, State::Open, Cause::ProbeTimedOut),
+    (State::HalfOpen, State::Open, Cause::Trip),
+    (State::HalfOpen, State::Closed, Cause::ProbesSucceeded),
+    (State::HalfOpen, State::Closed, Cause::RampDone),
+    (State::HalfOpen, State::Closed, Cause::Reset),
+    (State::HalfOpen, State::Closed, Cause::Reload),
+    (State::Open, State::Closed, Cause::Reset),
+    (State::Open, State::Closed, Cause::Reload),
+];
+
 /// One change of state, with what was known at that moment. Made on the call path, so it allocates nothing: the number
 /// that decided is read out of the settings by who asks for it.
 #[derive(Debug, Clone)]
@@ -116,6 +137,7 @@ struct Changes {
     openings: VecDeque<u64>,
     /// The counts at the last change.
     base: Counts,
+    counts: [u64; CHANGES.len()],
     probes: [u64; Ending::COUNT],
 }
 
@@ -127,6 +149,7 @@ impl Default for Changes {
             opened: None,
             openings: VecDeque::with_capacity(KEPT + 1),
             base: Counts::default(),
+            counts: [0; CHANGES.len()],
             probes: [0; Ending::COUNT],
         }
     }
@@ -186,6 +209,9 @@ impl History {
             cooldown,
         };
         changes.base = counts;
+        if let Some(place) = CHANGES.iter().position(|known| *known == (from, to, cause)) {
+            changes.counts[place] += 1;
+        }
         if from == State::Closed && to == State::Open {
             // Reports of two threads may overtake each other; the changes themselves were made one after the other.
             insert(&mut changes.openings, at, |at| *at);
@@ -215,6 +241,12 @@ impl History {
             changes.openings.iter().filter(recent).count()
         })
         .unwrap_or_default()
+    }
+
+    /// How often each of [`CHANGES`] happened.
+    #[cfg_attr(not(feature = "metrics"), allow(dead_code))] // only metrics count them
+    pub(crate) fn changes(&self) -> [u64; CHANGES.len()] {
+        self.read(|changes| changes.counts).unwrap_or_default()
     }
 
     fn read<T>(&self, read: impl FnOnce(&Changes) -> T) -> Option<T> {

@@ -74,6 +74,7 @@
 //!
 //! - `watch` (default): the operating system announces edits of the file; without it the content is polled.
 //! - `testing`: time follows tokio's clock, and `testing` sets states by hand. For users' own tests.
+//! - `metrics`: what is counted goes to the recorder of the `metrics` crate (0.24).
 //! - `http`, `reqwest`, `tonic`, `sqlx`, `redis`: their errors and statuses are classified; with `http` a rejection is
 //!   also a whole response, see `Rejection::problem`.
 //! - `tower`: the module `tower`, guards as layers.
@@ -105,6 +106,7 @@ mod init;
 mod instance;
 mod keys;
 mod layer;
+mod meter;
 mod missing;
 mod mode;
 mod observe;
@@ -148,6 +150,9 @@ pub use missing::Missing;
 pub use mode::Override;
 pub use outcome::{Classify, FailureKind, Outcome};
 pub use rejection::{Reason, Rejection};
+#[cfg(feature = "metrics")]
+#[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+pub use runtime::KeptMetrics;
 pub use runtime::{OverrideError, ReloadError, ReloadReport, Runtime, Scope, UnknownDependency};
 pub use served::{Freshness, Served};
 pub use snapshot::{

@@ -2,6 +2,8 @@
 
 mod compiled_in;
 mod current;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod overrides;
 mod reload;
 
@@ -20,6 +22,8 @@ pub use current::Scope;
 #[cfg(not(feature = "testing"))]
 pub(crate) use current::last_seen;
 pub(crate) use current::{installed, scoped, see};
+#[cfg(feature = "metrics")]
+pub use metrics::KeptMetrics;
 pub use overrides::OverrideError;
 pub(crate) use overrides::Overrides;
 pub(crate) use reload::Reloads;
@@ -70,6 +74,8 @@ struct Inner {
     requests: Tally,
     /// Names that the policy lacks and that were said to be lacking.
     said: Mutex<HashSet<String>>,
+    #[cfg(feature = "metrics")]
+    metrics: crate::observe::metrics::OfRuntime,
 }
 
 /// The policy in force, and since when.
@@ -103,9 +109,13 @@ impl Runtime {
                 reloads: Mutex::default(),
                 requests: Tally::default(),
                 said: Mutex::new(HashSet::new()),
+                #[cfg(feature = "metrics")]
+                metrics: crate::observe::metrics::OfRuntime::default(),
             }),
         };
         runtime.assemble(&policy);
+        #[cfg(feature = "metrics")]
+        runtime.refresh_metrics();
         runtime
     }
 
@@ -123,7 +133,10 @@ impl Runtime {
         if !missing.is_empty() || !circles.is_empty() {
             return Err(InitError::refused(policy.file(), missing, circles));
         }
-        current::install(self)
+        current::install(self)?;
+        #[cfg(feature = "metrics")]
+        self.refresh_metrics();
+        Ok(())
     }
 
     /// The runtime of this scope, else of the process, else the compiled-in one.
@@ -157,7 +170,11 @@ impl Runtime {
     /// Whether a call would be admitted now.
     pub(crate) fn available(&self, dependency: &str) -> bool {
         match self.entry(dependency) {
-            Ok(entry) => guard::would_admit(&entry).is_ok(),
+            Ok(entry) => {
+                let admits = guard::would_admit(&entry).is_ok();
+                crate::meter::tell(&entry);
+                admits
+            }
             Err(unknown) => {
                 ::tracing::warn!(target: event::TARGET, "asked whether a call would be admitted: {unknown}");
                 false
@@ -243,6 +260,8 @@ impl Runtime {
     pub(crate) fn refuse(&self, refusal: String) {
         self.lock_reloads().refused += 1;
         self.set_refusal(Some(refusal));
+        #[cfg(feature = "metrics")]
+        self.refresh_metrics();
     }
 
     fn lock_reloads(&self) -> MutexGuard<'_, Reloads> {
@@ -257,7 +276,7 @@ impl Runtime {
         let overrides = self.inner.overrides.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.inner.entries.load_full();
         let hash: Arc<str> = policy.hash().into();
-        let mut entries = HashMap::new();
+        let mut entries: HashMap<Box<str>, Arc<Entry>> = HashMap::new();
         let mut sharers: HashMap<&str, Vec<Arc<State>>> = HashMap::new();
         for settings in policy.shared() {
             let own = Arc::clone(states.entry(settings.name.clone()).or_default());
@@ -285,17 +304,23 @@ impl Runtime {
                 chaos: policy.runtime().chaos,
             });
             // Guards and functions hold the entry itself, so a name that stays keeps it.
-            let entry = match old.get(settings.name.as_str()) {
-                Some(entry) => {
-                    entry.swap(pinned);
-                    Arc::clone(entry)
-                }
-                None => Arc::new(Entry::new(pinned)),
+            let entry = if let Some(entry) = old.get(settings.name.as_str()) {
+                entry.swap(pinned);
+                Arc::clone(entry)
+            } else {
+                let parent = settings.parent.as_deref().and_then(|parent| entries.get(parent));
+                Arc::new(Entry::new(pinned, parent.cloned()))
             };
             entries.insert(settings.name.as_str().into(), entry);
         }
         for (name, state) in &*states {
             state.shared_by(sharers.remove(name.as_str()).unwrap_or_default());
+        }
+        #[cfg(feature = "metrics")]
+        for (name, entry) in &*old {
+            if !entries.contains_key(name) {
+                crate::meter::retire(entry);
+            }
         }
         self.inner.entries.store(Arc::new(entries));
         drop((states, overrides));
@@ -398,7 +423,11 @@ pub(crate) fn functions_of(dependency: &str) -> Vec<String> {
 /// The kinds of fallback that functions have which name a dependency.
 pub(crate) fn forms_of(dependency: &str) -> Vec<&'static str> {
     let mut forms: Vec<_> = site::all()
-        .filter(|site| site.spec().dependency == dependency)
+        .filter(|site| {
+            // An operation's fallbacks are its dependency's, unless it has a table of its own.
+            let rest = site.spec().dependency.strip_prefix(dependency);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
         .flat_map(|site| site.spec().forms)
         .map(Form::kind)
         .collect();

@@ -184,6 +184,9 @@ impl Runtime {
     pub fn snapshot(&self) -> Snapshot {
         // Who has no watched file hears of an override's end from those who look.
         self.tick_overrides();
+        // What the clock has changed shows in both or in neither.
+        #[cfg(feature = "metrics")]
+        self.refresh_metrics();
         let in_force = self.in_force();
         let refusal = self.refusal();
         let reloads = self.reloads();

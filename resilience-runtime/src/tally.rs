@@ -188,7 +188,7 @@ impl Tally {
     }
 
     /// Calls that ended.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "metrics"))]
     pub(crate) fn calls(&self) -> u64 {
         self.sums().0
     }

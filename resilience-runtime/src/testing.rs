@@ -57,6 +57,7 @@ pub fn trip(dependency: &str) {
     if made.from != made.to {
         event::transition(&pinned, made);
     }
+    tell();
 }
 
 /// Closes the breaker of a dependency and empties its window, its count of openings, its hold and its retry budget.
@@ -75,6 +76,13 @@ pub fn reset(dependency: &str) {
     if let Some((budget, _)) = pinned.retry() {
         budget.clear();
     }
+    tell();
+}
+
+/// Brings the metrics up to date with what was done by hand.
+fn tell() {
+    #[cfg(feature = "metrics")]
+    Runtime::current().refresh_metrics();
 }
 
 /// The state of a dependency's breaker now; closed where it has none.

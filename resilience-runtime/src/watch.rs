@@ -57,7 +57,11 @@ impl Watch {
                 loop {
                     match wake.recv_timeout(POLL) {
                         Ok(()) | Err(RecvTimeoutError::Timeout) => watcher.look(),
-                        Err(RecvTimeoutError::Disconnected) => return,
+                        Err(RecvTimeoutError::Disconnected) => {
+                            #[cfg(feature = "metrics")]
+                            watcher.runtime.tick_metrics(false);
+                            return;
+                        }
                     }
                     // A burst of events is one look.
                     while wake.try_recv().is_ok() {}
@@ -153,6 +157,8 @@ impl Watcher {
             Change::Content(bytes) => self.take_overrides(&bytes),
         }
         self.runtime.tick_overrides();
+        #[cfg(feature = "metrics")]
+        self.runtime.tick_metrics(true);
     }
 
     fn take_policy(&mut self, bytes: &[u8]) {

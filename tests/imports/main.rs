@@ -255,7 +255,7 @@ mod made_up {
     fn an_observer_sees_events_and_nothing_else() {
         assert_eq!(
             verdicts(
-                "observe::metrics",
+                "observe::tracing",
                 "use crate::event::Event;\nuse crate::{guard, event::{TARGET, Served}};\n"
             ),
             ["made_up.rs:2: `observe` may not import `guard`"]

@@ -7,6 +7,7 @@ use super::{Calling, Running};
 use crate::clock::{self, NEVER, nanos};
 use crate::layer::breaker::Refusal;
 use crate::layer::bulkhead::{LineFull, Ticket};
+use crate::meter;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
 use crate::rejection::{Reason, Rejection};
 
@@ -85,6 +86,7 @@ impl Calling<'_> {
                 Entered::Go
             }
             Ok(Err(ticket)) => {
+                meter::tell(&self.entry);
                 let end = clock::now().saturating_add(nanos(numbers.max_wait));
                 if end <= self.deadline {
                     Entered::Wait {
@@ -118,7 +120,7 @@ impl Calling<'_> {
             self.attempts += 1;
             self.running = Some(Running {
                 permit: None,
-                started: 0,
+                started: if self.entry.meter().is_on() { clock::now() } else { 0 },
                 limit: NEVER,
                 reason: Reason::TimedOut,
             });
@@ -165,7 +167,7 @@ impl Calling<'_> {
                 started = clock::now();
             }
         }
-        if started == 0 && !self.enforces() {
+        if started == 0 && (!self.enforces() || self.entry.meter().is_on()) {
             started = clock::now();
         }
         self.attempts += 1;

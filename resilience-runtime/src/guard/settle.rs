@@ -9,6 +9,7 @@ use crate::dependency::Pinned;
 use crate::event::{self, Served};
 use crate::layer::breaker::{Kind, Mark};
 use crate::layer::retry;
+use crate::meter;
 use crate::outcome::{FailureKind, Outcome};
 use crate::private::{LAYER_RETRY, LAYER_TIMEOUT};
 use crate::rejection::Reason;
@@ -49,6 +50,9 @@ impl Calling<'_> {
         let pinned = self.pin();
         let outcome = self.obeyed(&pinned, finish.outcome());
         self.entry.attempts().end(finish.ending());
+        if running.started != 0 && self.entry.meter().is_on() {
+            self.entry.meter().took(clock::now().saturating_sub(running.started));
+        }
         if pinned.mode != Mode::Off {
             let late = self.is_late(&pinned, &running);
             if late {
@@ -63,16 +67,18 @@ impl Calling<'_> {
             Finish::Judged(outcome) => of_call(outcome),
         });
         let again = !matches!(finish, Finish::Panicked) && self.repeats(&pinned, finish, outcome);
-        if !again {
-            self.release_slot();
-            match finish {
-                Finish::Judged(Outcome::Success) => self.count(CallOutcome::Success, Served::Primary),
-                Finish::Judged(Outcome::Business) => self.count(CallOutcome::Business, Served::Primary),
-                Finish::Panicked => self.count(CallOutcome::Panicked, Served::Error),
-                _ => {}
-            }
+        if again {
+            meter::tell(&self.entry);
+            return true;
         }
-        again
+        self.release_slot();
+        match finish {
+            Finish::Judged(Outcome::Success) => self.count(CallOutcome::Success, Served::Primary),
+            Finish::Judged(Outcome::Business) => self.count(CallOutcome::Business, Served::Primary),
+            Finish::Panicked => self.count(CallOutcome::Panicked, Served::Error),
+            _ => {}
+        }
+        false
     }
 
     /// Whether an attempt that is only observed ran longer than its time: what would have been cut counts as cut.

@@ -12,6 +12,7 @@ use crate::dependency::{Entry, Traits};
 use crate::event::{self, Served};
 use crate::layer::breaker::{Breaker, Mark, Permit};
 use crate::layer::bulkhead::Slot;
+use crate::meter::{self, Turn};
 use crate::outcome::Outcome;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY};
 use crate::rejection::{Reason, Rejection};
@@ -26,6 +27,8 @@ pub(super) struct Short<'s, 'e> {
     /// The breaker's period that admitted it; [`NEVER`] without a breaker.
     period: u64,
     started: u64,
+    /// What it has to do for the metrics.
+    turn: Turn,
     /// How far it is; dropped before its end, it gives back what it holds.
     at: At,
 }
@@ -68,6 +71,7 @@ impl<'s, 'e> Short<'s, 'e> {
             slot: None,
             period: NEVER,
             started: 0,
+            turn: Turn::Nothing,
             at: At::Begin,
         })
     }
@@ -102,6 +106,10 @@ impl<'s, 'e> Short<'s, 'e> {
                 self.started = clock::now();
             }
         }
+        self.turn = self.entry.meter().turn();
+        if self.turn.is_timed() && self.started == 0 {
+            self.started = clock::now();
+        }
         self.at = At::Attempted;
         Enter::Go
     }
@@ -119,10 +127,11 @@ impl<'s, 'e> Short<'s, 'e> {
     #[inline(always)]
     pub(super) fn settle_good(mut self, outcome: Outcome) {
         self.at = At::Ended;
+        let took = (self.started != 0).then(|| clock::now().saturating_sub(self.started));
         if self.period != NEVER
             && let Some(breaker) = self.entry.breaker(self.traits)
         {
-            let slow = self.started != 0 && clock::now().saturating_sub(self.started) > self.entry.slow_after();
+            let slow = took.is_some_and(|took| took > self.entry.slow_after());
             #[cfg(feature = "simulation")]
             super::notes::result(
                 &self.entry.pin(),
@@ -138,6 +147,7 @@ impl<'s, 'e> Short<'s, 'e> {
         self.entry
             .tally()
             .end(of_call(outcome), Served::Primary, clock_for_counts());
+        meter::after(self.entry, self.turn, took);
     }
 
     /// Refuses the call: the breaker is open for `retry_after`. A guard's call ends here; an annotated function's goes
@@ -155,6 +165,7 @@ impl<'s, 'e> Short<'s, 'e> {
         self.entry
             .tally()
             .end(CallOutcome::Rejected, Served::Error, clock_for_counts());
+        meter::tell(self.entry);
         rejection
     }
 

@@ -189,6 +189,12 @@ impl Breaker {
         self.lock().is_ramping()
     }
 
+    /// What the breaker last knew, whatever the clock has changed since: nothing is reported.
+    #[cfg_attr(not(feature = "metrics"), allow(dead_code))] // only metrics look away from the clock
+    pub(crate) fn peek(&self, now: u64) -> Reading {
+        self.lock().read(now)
+    }
+
     pub(crate) fn renumber(&self, numbers: &Numbers) -> bool {
         let mut machine = self.lock();
         let emptied = machine.renumber(numbers);

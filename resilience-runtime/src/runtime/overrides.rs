@@ -182,6 +182,8 @@ impl Runtime {
 
     fn repin(&self) {
         self.assemble(&self.policy());
+        #[cfg(feature = "metrics")]
+        self.refresh_metrics();
     }
 }
 

@@ -38,6 +38,8 @@ impl Runtime {
         }));
         self.set_refusal(None);
         self.lock_reloads().accept(clock::wall());
+        #[cfg(feature = "metrics")]
+        self.refresh_metrics();
         let report = ReloadReport { changes, emptied };
         super::reloaded(self, &report);
         Ok(report)
