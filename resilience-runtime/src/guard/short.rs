@@ -127,11 +127,10 @@ impl<'s, 'e> Short<'s, 'e> {
     #[inline(always)]
     pub(super) fn settle_good(mut self, outcome: Outcome) {
         self.at = At::Ended;
-        let took = (self.started != 0).then(|| clock::now().saturating_sub(self.started));
         if self.period != NEVER
             && let Some(breaker) = self.entry.breaker(self.traits)
         {
-            let slow = took.is_some_and(|took| took > self.entry.slow_after());
+            let slow = self.started != 0 && clock::now().saturating_sub(self.started) > self.entry.slow_after();
             #[cfg(feature = "simulation")]
             super::notes::result(
                 &self.entry.pin(),
@@ -147,7 +146,7 @@ impl<'s, 'e> Short<'s, 'e> {
         self.entry
             .tally()
             .end(of_call(outcome), Served::Primary, clock_for_counts());
-        meter::after(self.entry, self.turn, took);
+        meter::after(self.entry, self.turn, self.started);
     }
 
     /// Refuses the call: the breaker is open for `retry_after`. A guard's call ends here; an annotated function's goes

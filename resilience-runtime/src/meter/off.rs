@@ -35,7 +35,7 @@ impl Turn {
 }
 
 #[inline]
-pub(crate) fn after(_entry: &Entry, _turn: Turn, _nanos: Option<u64>) {}
+pub(crate) fn after(_entry: &Entry, _turn: Turn, _started: u64) {}
 
 #[inline]
 pub(crate) fn tell(_entry: &Entry) {}

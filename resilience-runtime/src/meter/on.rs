@@ -75,22 +75,21 @@ impl Turn {
     }
 }
 
-/// A call that is over in one poll did well.
+/// A call that is over in one poll did well; it began at `started`.
 #[inline]
-pub(crate) fn after(entry: &Entry, turn: Turn, nanos: Option<u64>) {
+pub(crate) fn after(entry: &Entry, turn: Turn, started: u64) {
     if turn != Turn::Nothing {
-        after_measured(entry, turn, nanos);
+        after_measured(entry, turn, started);
     }
 }
 
 #[cold]
-fn after_measured(entry: &Entry, turn: Turn, nanos: Option<u64>) {
+fn after_measured(entry: &Entry, turn: Turn, started: u64) {
+    let took = clock::now().saturating_sub(started);
     if turn == Turn::Told {
         tell(entry);
     }
-    if let Some(nanos) = nanos {
-        entry.meter().took(nanos);
-    }
+    entry.meter().took(took);
 }
 
 /// Something happened to a call that the metrics show.
