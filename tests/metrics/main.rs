@@ -7,6 +7,7 @@
 mod kit;
 
 mod agree;
+mod alerts;
 mod exposition;
 mod life;
 mod names;
