@@ -109,6 +109,9 @@ pub(crate) struct Audit {
     /// The policy file; else what each package's attributes read.
     #[arg(long)]
     pub(crate) policy: Option<PathBuf>,
+    /// The snapshot of a running service, a file or `http://…`: names the fallbacks that never ran.
+    #[arg(long, value_name = "FILE|URL|-")]
+    pub(crate) snapshot: Option<String>,
     /// Look at tests and benches, too.
     #[arg(long)]
     pub(crate) tests: bool,

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use crate::UNREADABLE;
 use crate::args::{Audit, AuditFormat};
+use crate::status;
 
 use comments::Comments;
 use gather::Standing;
@@ -53,7 +54,9 @@ fn audit(options: &Audit) -> Result<(bool, String), String> {
     let (index, unread, packages) = index_of(&sources, unread, path, options.tests);
     let policies = Policies::find(options.policy.as_deref(), &packages).map_err(|error| error.to_string())?;
     let findings = findings::conclude(&index);
-    let report = Report::new(tree::shown(path), &index, &findings, &policies, unread);
+    let never_ran = options.snapshot.as_deref().map(status::never_ran).transpose()?;
+    let mut report = Report::new(tree::shown(path), &index, &findings, &policies, unread);
+    report.never_ran = never_ran.map(|kinds| report.untried(&kinds));
     let text = match options.format {
         AuditFormat::Table => table::print(&report),
         AuditFormat::Json => format!("{:#}\n", report.json()),

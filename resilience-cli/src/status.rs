@@ -4,6 +4,7 @@ mod advice;
 mod seen;
 mod words;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::SystemTime;
 
@@ -18,12 +19,7 @@ use seen::{Dependency, Snapshot};
 use words::Told;
 
 pub(crate) fn run(options: &Status, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
-    let read = fetch(&options.from).and_then(|fetched| {
-        let snapshot = serde_json::from_str::<Snapshot>(&fetched.text);
-        let snapshot = snapshot.map_err(|error| format!("`{}` is no snapshot: {error}", options.from))?;
-        Ok((snapshot, seconds(fetched.at)))
-    });
-    let (snapshot, now) = match read {
+    let (snapshot, now) = match read(&options.from) {
         Ok(read) => read,
         Err(why) => {
             writeln!(err, "{why}")?;
@@ -48,6 +44,21 @@ pub(crate) fn run(options: &Status, out: &mut dyn Write, err: &mut dyn Write) ->
         }
     }
     Ok(u8::from(!is_well(&snapshot, &told)))
+}
+
+/// A snapshot, and when it was true.
+fn read(from: &str) -> Result<(Snapshot, f64), String> {
+    let fetched = fetch(from)?;
+    let snapshot = serde_json::from_str(&fetched.text);
+    let snapshot = snapshot.map_err(|error| format!("`{from}` is no snapshot: {error}"))?;
+    Ok((snapshot, seconds(fetched.at)))
+}
+
+/// The kinds of fallback that never ran in a service, by dependency.
+pub(crate) fn never_ran(from: &str) -> Result<BTreeMap<String, Vec<String>>, String> {
+    let (snapshot, _) = read(from)?;
+    let of = |(name, one): (String, Dependency)| (name, one.never_ran);
+    Ok(snapshot.dependencies.into_iter().map(of).collect())
 }
 
 /// Nothing is refused by a breaker or by hand, and the policy in force is that of the file.

@@ -10,6 +10,9 @@ use super::tree::{self, Unread};
 
 mod gaps;
 mod json;
+mod untried;
+
+pub(crate) use untried::Untried;
 
 /// What an audit found.
 pub(crate) struct Report<'a> {
@@ -23,6 +26,8 @@ pub(crate) struct Report<'a> {
     /// Entries that no code names for certain, where a guard is asked for by a computed name.
     pub(crate) uncertain: Vec<Gap>,
     pub(crate) on_purpose: Vec<OnPurpose>,
+    /// Fallbacks that never ran in the service whose snapshot was given.
+    pub(crate) never_ran: Option<Vec<Untried>>,
 }
 
 /// A dependency with who names it.
@@ -88,6 +93,7 @@ impl<'a> Report<'a> {
             gaps: Vec::new(),
             uncertain: Vec::new(),
             on_purpose: Vec::new(),
+            never_ran: None,
         };
         let named = report.named();
         report.dependencies = report.dependencies(&named);

@@ -40,8 +40,29 @@ pub(super) fn print(report: &Report<'_>) -> String {
         }
         text.push('\n');
     }
+    untried(report, &mut text);
     text.push_str(&summary(report));
     text
+}
+
+/// No gap in the code, but in what is known of it.
+fn untried(report: &Report<'_>, text: &mut String) {
+    let Some(never_ran) = report.never_ran.as_ref().filter(|found| !found.is_empty()) else {
+        return;
+    };
+    text.push_str("fallbacks that never ran in that service, so nobody knows whether they work:\n");
+    for one in never_ran {
+        let _ = writeln!(
+            text,
+            "  {}:{}: {}: `{}` of `{}`",
+            one.file, one.line, one.function, one.kind, one.dependency
+        );
+    }
+    let first = &never_ran[0].dependency;
+    let _ = writeln!(
+        text,
+        "  → `resilience override {first} isolate --by … --reason \"exercise\" --for 1m` runs them on purpose\n"
+    );
 }
 
 fn section<'a>(heading: &str, gaps: impl Iterator<Item = &'a Gap>, text: &mut String) {

@@ -46,6 +46,7 @@ fn json_has_the_same_keys_always() {
             [
                 "dependencies",
                 "gaps",
+                "never_ran",
                 "ok",
                 "path",
                 "policies",
@@ -100,4 +101,35 @@ fn the_graph_is_mermaid_and_nothing_in_it_is_markup() {
             known.push(name);
         }
     }
+}
+
+#[test]
+fn a_snapshot_names_the_fallbacks_that_never_ran() {
+    let snapshot = r#"{
+        "instance": "api-01",
+        "policy": { "hash": "1", "file": "resilience.toml", "loaded_at": 1.0, "stale": false, "refusal": null },
+        "dependencies": {
+            "payrail": { "state": "closed", "mode": "enforce", "never_ran": ["path"] },
+            "gone": { "state": null, "mode": "enforce", "never_ran": ["value"] }
+        }
+    }"#;
+    let tree = Tree::of(SOURCE).with("seen.json", snapshot);
+    let seen = tree.folder.path().join("seen.json");
+    let (code, out, _) = tree.run(&["--snapshot", seen.to_str().unwrap()]);
+    assert_eq!(code, 1, "the code has its gaps all the same");
+    let expected = "fallbacks that never ran in that service, so nobody knows whether they work:
+  src/lib.rs:4: charge: `path` of `payrail`
+  → `resilience override payrail isolate --by … --reason \"exercise\" --for 1m` runs them on purpose
+";
+    assert!(out.contains(expected), "{out}");
+    let (_, out, _) = tree.run(&["--format", "json", "--snapshot", seen.to_str().unwrap()]);
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let expected = serde_json::json!([
+        { "dependency": "payrail", "kind": "path", "function": "charge", "file": "src/lib.rs", "line": 4 }
+    ]);
+    assert_eq!(report["never_ran"], expected);
+    assert!(Tree::of(SOURCE).json()["never_ran"].is_null());
+    let (code, _, err) = tree.run(&["--snapshot", "nowhere.json"]);
+    assert_eq!(code, 2);
+    assert!(err.starts_with("`nowhere.json` cannot be read"), "{err}");
 }

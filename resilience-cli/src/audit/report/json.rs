@@ -21,6 +21,7 @@ impl Report<'_> {
             "gaps": self.gaps,
             "uncertain": self.uncertain,
             "unguarded_on_purpose": self.on_purpose,
+            "never_ran": self.never_ran,
         })
     }
 
