@@ -144,6 +144,27 @@ fn lo_05_to_10_quiet_and_busy_windows() {
 }
 
 #[test]
+fn mb_r08_thin_evidence_names_the_other_ways_out() {
+    let message = |text: &str| {
+        let found = findings(text).into_iter().find(|fault| fault.name() == "thin_evidence");
+        found
+            .unwrap_or_else(|| panic!("no thin_evidence\n{text}"))
+            .message()
+            .to_owned()
+    };
+    let quiet = message(MARLOW);
+    let expected = "20 calls take 8000s, too long to speak of now: put the breaker where all calls meet, a gateway, or have \
+                    none here: a timeout and a bulkhead bound what it costs";
+    assert!(quiet.ends_with(expected), "{quiet}");
+    // Where a longer window helps, that is the way out.
+    let busier = message(&MARLOW.replace("= 0.02", "= 0.8"));
+    assert!(
+        busier.ends_with("a window of 200s, or of \"20 calls\", would do"),
+        "{busier}"
+    );
+}
+
+#[test]
 fn lo_11_to_17_recommendations() {
     let silent = [
         "thin_evidence",

@@ -16,6 +16,7 @@ mod half_open;
 mod machine;
 mod page;
 mod parallel;
+mod recommendations;
 mod reports;
 mod security;
 mod stagedoor_answers;

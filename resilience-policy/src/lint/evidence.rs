@@ -91,13 +91,25 @@ fn thin_evidence(subject: &Subject<'_>) -> Option<Finding> {
     } else {
         "that is little evidence for a rate"
     };
+    // A window that is long enough may reach back to another day.
+    let way_out = if above(wanted / per, STALE_SECONDS) {
+        format!(
+            "{wanted} calls take {}s, too long to speak of now: put the breaker where all calls meet, a gateway, or have none \
+             here: a timeout and a bulkhead bound what it costs",
+            figure(ceil(wanted / per)),
+        )
+    } else {
+        format!(
+            "a window of {}s, or of \"{wanted} calls\", would do",
+            figure(ceil(wanted / per))
+        )
+    };
     let message = format!(
         "at {} calls/s an instance, the window of {} holds about {} calls, and `minimum_calls` is {minimum}: {verdict}; \
-         a window of {}s, or of \"{wanted} calls\", would do",
+         {way_out}",
         figure(per),
         breaker.window,
         figure(held),
-        figure(ceil(wanted / per)),
     );
     let numbers = [
         ("calls_per_second_per_instance", per),
