@@ -162,7 +162,7 @@ async fn brk_23_a_listener_may_read_the_state_that_it_is_told_of() {
         runtime: far.runtime.clone(),
         seen: Mutex::default(),
     });
-    let told = tracing::subscriber::set_default(std::sync::Arc::clone(&curious));
+    let told = crate::listener::listens(std::sync::Arc::clone(&curious));
     far.each("F F S").await;
     far.at_ms(1_000).await;
     far.one("S").await;

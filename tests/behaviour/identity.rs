@@ -179,8 +179,7 @@ async fn looked_at(body: &Script) -> Result<usize, FarError> {
 async fn lif_06_every_run_and_the_fallback_see_their_callers_task_and_span() {
     use tracing::Instrument;
 
-    let quiet =
-        tracing::subscriber::set_default(Registry::default().with(tracing_subscriber::filter::LevelFilter::INFO));
+    let quiet = crate::listener::listens(Registry::default().with(tracing_subscriber::filter::LevelFilter::INFO));
     let runtime = Runtime::new(parse(
         r#"
             version = 1

@@ -21,6 +21,7 @@ mod identity;
 mod keys;
 mod late_results;
 mod life;
+mod listener;
 mod model;
 mod modes;
 mod panics;
