@@ -1,50 +1,12 @@
 //! The commands, run in this process on files of their own.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+mod kit;
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+use kit::{Desk, json, run};
 
 const GOOD: &str = "version = 1\n[defaults]\ndeadline = \"8s\"\n[template.http]\ntimeout = \"2s\"\n[dependency.payrail]\ninherits = \"http\"\nabout = \"card payments\"\nfail = \"closed\"\nagreed = \"risk team\"\n[dependency.payrail.breaker]\nfailure_rate = 0.5\n[dependency.payrail.bulkhead]\nmax_concurrent = 20\n[dependency.payrail.operation.refund]\ntimeout = \"1s\"\n";
-
-struct Desk {
-    folder: TempDir,
-}
-
-impl Desk {
-    fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-        }
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.folder.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
-    }
-}
-
-/// Exit code, standard output and standard error.
-fn run(words: &[&str], paths: &[&Path]) -> (u8, String, String) {
-    let mut paths = paths.iter();
-    let args = std::iter::once(OsString::from("resilience")).chain(words.iter().map(|word| match *word {
-        "@" => paths.next().expect("a path for each @").into(),
-        word => OsString::from(word),
-    }));
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let code = resilience_cli::run(args.collect::<Vec<_>>(), &mut out, &mut err);
-    (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
 
 #[test]
 fn check_of_a_good_file_is_0() {

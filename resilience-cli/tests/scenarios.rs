@@ -1,32 +1,26 @@
 //! Scenario files that are wrong: every fault at once, each at its place, in the manner of the policy's own.
 
+mod kit;
+
 use std::ffi::OsString;
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+use kit::{Desk, run_all};
 
 const POLICY: &str =
     "version = 1\n[dependency.payrail]\nfail = \"closed\"\ntimeout = \"1s\"\n[dependency.payrail.operation.refund]\n";
 const CALLER: &str = "[[caller]]\nname = \"a\"\ndependency = \"payrail\"\nrate = 1.0\n";
 
 fn run(scenario: &str, words: &[&str]) -> (u8, String, String) {
-    let desk = TempDir::new().unwrap();
-    let file = |name: &str, text: &str| -> OsString {
-        let path = desk.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.into()
-    };
-    let args = [
-        "resilience".into(),
+    let desk = Desk::new();
+    let args: [OsString; 4] = [
         "simulate".into(),
-        file("scenario.toml", scenario),
+        desk.file("scenario.toml", scenario).into(),
         "--policy".into(),
-        file("policy.toml", POLICY),
+        desk.file("policy.toml", POLICY).into(),
     ];
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let words = words.iter().map(OsString::from);
-    let code = resilience_cli::run(args.into_iter().chain(words), &mut out, &mut err);
-    (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+    run_all(args.into_iter().chain(words.iter().map(OsString::from)))
 }
 
 /// Name, place and key of every fault.

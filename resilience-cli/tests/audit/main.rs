@@ -4,6 +4,8 @@ mod back;
 mod clients;
 mod formats;
 mod found;
+#[path = "../kit/mod.rs"]
+mod kit;
 mod tree;
 
 use std::ffi::OsString;
@@ -48,12 +50,11 @@ impl Tree {
 
     /// Exit code, standard output and standard error, with the tree's own path left out.
     fn run(&self, words: &[&str]) -> (u8, String, String) {
-        let mut args: Vec<OsString> = vec!["resilience".into(), "audit".into(), self.folder.path().into()];
+        let mut args: Vec<OsString> = vec!["audit".into(), self.folder.path().into()];
         args.extend(words.iter().map(OsString::from));
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let code = resilience_cli::run(args, &mut out, &mut err);
+        let (code, out, err) = kit::run_all(args);
         let root = format!("{}/", self.folder.path().display());
-        let short = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&root, "");
+        let short = |text: String| text.replace(&root, "");
         (code, short(out), short(err))
     }
 

@@ -1,6 +1,6 @@
 //! `resilience check --format github`.
 
-use crate::desk::{Desk, run};
+use crate::kit::{Desk, run};
 
 #[test]
 fn faults_and_warnings_become_annotations_at_their_places() {

@@ -1,6 +1,6 @@
 //! The exit code of every command, in every case that has one of its own.
 
-use crate::desk::{Desk, run};
+use crate::kit::{Desk, run};
 
 const GOOD: &str = "version = 1
 [dependency.payrail]
@@ -29,6 +29,14 @@ fn every_command_has_the_exit_codes_of_the_manual() {
     };
     desk.file("closed.json", &snapshot("closed"));
     desk.file("open.json", &snapshot("open"));
+    let caller = "duration = \"2s\"\n[[caller]]\nname = \"a\"\ndependency = \"payrail\"\nrate = 1.0\n";
+    desk.file("run.toml", caller);
+    desk.file("wrong.toml", &caller.replace("rate", "rat"));
+    let calls = (0..50).map(|second| format!("{second},0.1,success\n"));
+    desk.file(
+        "trace.csv",
+        &format!("time,latency,outcome\n{}", calls.collect::<String>()),
+    );
     let hand = "--by ann --reason drill --for 1h --policy";
     let table = [
         ("check ./good.toml", 0),
@@ -63,6 +71,13 @@ fn every_command_has_the_exit_codes_of_the_manual() {
         ("status ./open.json", 1),
         ("status ./none.json", 2),
         ("status ./good.toml", 2),
+        ("simulate ./run.toml --policy ./good.toml", 0),
+        ("simulate ./wrong.toml --policy ./good.toml", 1),
+        ("simulate ./run.toml --policy ./bad.toml", 1),
+        ("simulate ./run.toml --policy ./none.toml", 2),
+        ("simulate ./none.toml --policy ./good.toml", 2),
+        ("suggest ./trace.csv --policy ./good.toml --dependency payrail", 0),
+        ("suggest ./none.csv", 2),
         ("completions bash", 0),
         ("man", 0),
         ("--version", 0),

@@ -1,6 +1,6 @@
 //! `resilience explain`: what follows from the numbers.
 
-use crate::desk::{Desk, run};
+use crate::kit::{Desk, run};
 
 const POLICY: &str = "version = 1
 [dependency.payrail]

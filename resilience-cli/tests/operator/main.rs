@@ -1,9 +1,10 @@
 //! What operators and their tools see of the command.
 
 mod annotations;
-mod desk;
 mod exit_codes;
 mod explain;
+#[path = "../kit/mod.rs"]
+mod kit;
 mod manual;
 mod overriding;
 mod status;

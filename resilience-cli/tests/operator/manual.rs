@@ -1,6 +1,6 @@
 //! Completions and the manual page know every command.
 
-use crate::desk::run;
+use crate::kit::run;
 
 const COMMANDS: [&str; 9] = [
     "check",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::desk::{Desk, run};
+use crate::kit::{Desk, run};
 
 const POLICY: &str = "version = 1
 [dependency.payrail]

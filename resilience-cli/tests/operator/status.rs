@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, json as parsed, run};
+use crate::kit::{Desk, json as parsed, run};
 
 /// One dependency of a snapshot: all well, but for what is given.
 fn dependency(over: &Value) -> Value {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::desk::Desk;
+use crate::kit::Desk;
 
 /// A block between fences.
 struct Block<'a> {
