@@ -6,6 +6,8 @@
 
 mod bound;
 mod find;
+#[cfg_attr(not(feature = "tower"), allow(unreachable_pub))] // only layers show them
+mod judged;
 
 use std::fmt;
 
@@ -13,6 +15,10 @@ pub use find::{
     Guarded, GuardedRefusing, MarkNone, Marker, Pick, PickPlain, ops, ops_of, ops_refusing, ops_refusing_of, pick,
     pick_of, served, served_of,
 };
+
+pub(crate) use judged::Judged;
+#[cfg_attr(not(feature = "tower"), allow(unreachable_pub))] // as above
+pub use judged::{ByError, Judge};
 
 use crate::outcome::Outcome;
 use crate::rejection::Rejection;

@@ -45,10 +45,11 @@ mod judge;
 mod repeat;
 mod service;
 
+pub use crate::ops::{ByError, Judge};
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "tower", feature = "http"))))]
 pub use degraded::{Degraded, DegradedFuture, DegradedLayer, DegradedService};
-pub use judge::{ByAnswer, ByError, Judge};
+pub use judge::ByAnswer;
 pub use repeat::{Once, Repeat, Repeated};
 pub use service::{GuardFuture, GuardService};
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,11 +12,9 @@ use super::{Calling, EVERY_LAYER, EntryRef, Start};
 use crate::dependency::Entry;
 use crate::event::Served;
 use crate::failure::Failure;
-use crate::ops::{End, Ops, Turn};
-use crate::outcome::{Classify, Outcome};
+use crate::ops::{ByError, End, Judged, Turn};
+use crate::outcome::Classify;
 use crate::private::LAYER_RETRY;
-use crate::rejection::Rejection;
-use crate::served::Freshness;
 
 /// The guard of one dependency, with every layer whose table or key its policy has.
 ///
@@ -111,7 +108,7 @@ impl Guard {
         CallOnce {
             guard: self,
             call: ManuallyDrop::new(None),
-            core: Core::fresh(ByError(PhantomData), body),
+            core: Core::fresh(Judged::new(ByError::default()), body),
         }
     }
 }
@@ -125,7 +122,7 @@ pin_project_lite::pin_project! {
         // Its drop glue would be paid for by the calls that never make one.
         call: ManuallyDrop<Option<Calling<'g>>>,
         #[pin]
-        core: Core<ByError<T, E>, Fut>,
+        core: Core<Judged<ByError, T, E>, Fut>,
     }
 
     impl<Fut, T, E> PinnedDrop for CallOnce<'_, Fut, T, E> {
@@ -193,7 +190,7 @@ pin_project_lite::pin_project! {
     struct Attempt<'c, 'g, B, T, E> {
         call: &'c mut Calling<'g>,
         #[pin]
-        core: Core<ByError<T, E>, B>,
+        core: Core<Judged<ByError, T, E>, B>,
     }
 
     impl<B, T, E> PinnedDrop for Attempt<'_, '_, B, T, E> {
@@ -206,7 +203,7 @@ pin_project_lite::pin_project! {
 
 impl<'c, 'g, B, T, E> Attempt<'c, 'g, B, T, E> {
     fn new(call: &'c mut Calling<'g>, body: B) -> Self {
-        let core = Core::of(call, ByError(PhantomData), body);
+        let core = Core::of(call, Judged::new(ByError::default()), body);
         Self { call, core }
     }
 }
@@ -222,61 +219,6 @@ where
         let this = self.project();
         this.core.poll(this.call, cx)
     }
-}
-
-/// What a guard knows of its answers: the error says what it is, and a rejection stays one.
-pub(super) struct ByError<T, E>(PhantomData<fn() -> (T, E)>);
-
-impl<T, E> Clone for ByError<T, E> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T, E> Copy for ByError<T, E> {}
-
-impl<T, E: Classify> Ops for ByError<T, E> {
-    type Return = Result<T, E>;
-    type Value = T;
-    type Error = E;
-    const PLAIN: bool = false;
-
-    #[inline]
-    fn judge(self, answer: &Result<T, E>) -> Outcome {
-        match answer {
-            Ok(_) => Outcome::Success,
-            Err(error) => error.classify(),
-        }
-    }
-
-    fn succeed(self, value: T) -> Result<T, E> {
-        Ok(value)
-    }
-
-    fn fail(self, error: E) -> Result<T, E> {
-        Err(error)
-    }
-
-    fn reject(self, _: Rejection) -> Option<Result<T, E>> {
-        None
-    }
-
-    fn into_error(self, answer: Result<T, E>) -> Result<E, Result<T, E>> {
-        match answer {
-            Ok(value) => Err(Ok(value)),
-            Err(error) => Ok(error),
-        }
-    }
-
-    fn success(answer: &Result<T, E>) -> Option<&T> {
-        answer.as_ref().ok()
-    }
-
-    fn answered(self, answer: Result<T, E>) -> Result<Result<T, E>, E> {
-        answer.map(Ok)
-    }
-
-    fn mark(self, _: &mut Result<T, E>, _: Freshness) {}
 }
 
 pin_project_lite::pin_project! {

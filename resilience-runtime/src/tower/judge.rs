@@ -1,31 +1,9 @@
-//! What an answer of a service counts as.
+//! A judge that is a function of the user's.
 
 use std::fmt;
-use std::marker::PhantomData;
 
-use crate::ops::Ops;
-use crate::outcome::{Classify, Outcome};
-use crate::rejection::Rejection;
-use crate::served::Freshness;
-
-/// Says what an answer counts as.
-pub trait Judge<T, E>: Copy {
-    /// The outcome of one attempt.
-    fn judge(&self, answer: &Result<T, E>) -> Outcome;
-}
-
-/// An answer is a success, an error is what its type says.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ByError(());
-
-impl<T, E: Classify> Judge<T, E> for ByError {
-    fn judge(&self, answer: &Result<T, E>) -> Outcome {
-        match answer {
-            Ok(_) => Outcome::Success,
-            Err(error) => error.classify(),
-        }
-    }
-}
+use crate::ops::Judge;
+use crate::outcome::Outcome;
 
 /// A function of the whole answer says.
 #[derive(Clone, Copy)]
@@ -47,61 +25,4 @@ impl<F> fmt::Debug for ByAnswer<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ByAnswer")
     }
-}
-
-/// A judge as the guard asks it.
-pub(super) struct Judged<J, T, E>(J, PhantomData<fn() -> (T, E)>);
-
-impl<J, T, E> Judged<J, T, E> {
-    pub(super) fn new(judge: J) -> Self {
-        Self(judge, PhantomData)
-    }
-}
-
-impl<J: Copy, T, E> Clone for Judged<J, T, E> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<J: Copy, T, E> Copy for Judged<J, T, E> {}
-
-impl<J: Judge<T, E>, T, E> Ops for Judged<J, T, E> {
-    type Return = Result<T, E>;
-    type Value = T;
-    type Error = E;
-    const PLAIN: bool = false;
-
-    fn judge(self, answer: &Result<T, E>) -> Outcome {
-        self.0.judge(answer)
-    }
-
-    fn succeed(self, value: T) -> Result<T, E> {
-        Ok(value)
-    }
-
-    fn fail(self, error: E) -> Result<T, E> {
-        Err(error)
-    }
-
-    fn reject(self, _: Rejection) -> Option<Result<T, E>> {
-        None
-    }
-
-    fn into_error(self, answer: Result<T, E>) -> Result<E, Result<T, E>> {
-        match answer {
-            Ok(value) => Err(Ok(value)),
-            Err(error) => Ok(error),
-        }
-    }
-
-    fn success(answer: &Result<T, E>) -> Option<&T> {
-        answer.as_ref().ok()
-    }
-
-    fn answered(self, answer: Result<T, E>) -> Result<Result<T, E>, E> {
-        answer.map(Ok)
-    }
-
-    fn mark(self, _: &mut Result<T, E>, _: Freshness) {}
 }

@@ -9,10 +9,10 @@ use std::task::{Context, Poll, ready};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use super::judge::{Judge, Judged};
 use super::repeat::Repeat;
 use crate::failure::Failure;
 use crate::guard::{Guard, Owned};
+use crate::ops::{Judge, Judged};
 
 /// A service behind a [`Guard`]; made by [`GuardLayer`](super::GuardLayer).
 ///
