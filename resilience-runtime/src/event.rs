@@ -327,13 +327,13 @@ pub(crate) fn transition_by(pinned: &Pinned, made: Transition, by: Option<Ending
     emit(&Event::Transition {
         dependency: pinned.breaker_name(),
         instance: pinned.instance(),
-        from: record.from.as_str(),
-        to: record.to.as_str(),
-        cause: record.cause.as_str(),
-        failure_rate: record.failure_rate,
-        slow_rate: record.slow_rate,
-        calls: record.calls,
-        cooldown_ms: record.cooldown.map(|nanos| nanos / 1_000_000),
+        from: record.change.from.as_str(),
+        to: record.change.to.as_str(),
+        cause: record.change.cause.as_str(),
+        failure_rate: record.change.failure_rate,
+        slow_rate: record.change.slow_rate,
+        calls: record.change.calls,
+        cooldown_ms: record.change.cooldown.map(|nanos| nanos / 1_000_000),
         threshold: &why::Threshold(&record),
         counts: &why::Counts(&record),
         kinds: &why::Kinds(&record),
@@ -399,108 +399,4 @@ pub(crate) fn fallback_failed(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Names and fields are what operators' searches and alerts are written against.
-    #[test]
-    fn names_and_fields_are_those_that_are_promised() {
-        let events = [
-            Event::Transition {
-                dependency: "payrail",
-                instance: "api-01",
-                from: "closed",
-                to: "open",
-                cause: "failure_rate",
-                failure_rate: Some(0.5),
-                slow_rate: Some(0.0),
-                calls: 20,
-                cooldown_ms: Some(30_000),
-                threshold: &"breaker.failure_rate = 0.5 at resilience.toml:7",
-                counts: &"10 success, 10 timeout",
-                kinds: &"timeout",
-                policy_hash: "7f3a91",
-            },
-            Event::Rejected {
-                dependency: "payrail",
-                function: "charge",
-                reason: "open",
-                retry_after_ms: None,
-                observed: false,
-            },
-            Event::Sample {
-                dependency: "payrail",
-                outcome: "success",
-                slow: false,
-            },
-            Event::HoldCut {
-                dependency: "payrail",
-                asked_ms: 120_000,
-                obeyed_ms: 60_000,
-            },
-            Event::FallbackFailed {
-                dependency: "recs",
-                function: "recs",
-                kind: "path",
-                why: &"late",
-                first: "open",
-                shed: false,
-            },
-            Event::Reloaded {
-                file: "resilience.toml",
-                hash: "7f3a91",
-                changes: 1,
-                detail: &"",
-            },
-            Event::Refused {
-                file: "resilience.toml",
-                error: &"empty",
-            },
-            Event::Missing {
-                file: "resilience.toml",
-            },
-            Event::OverrideSet {
-                dependency: "payrail",
-                mode: "isolate",
-                by: "ops",
-                reason: "drill",
-                seconds: 60,
-            },
-            Event::OverrideExpiring {
-                dependency: "payrail",
-                mode: "isolate",
-                by: "ops",
-                seconds: 60,
-            },
-            Event::OverrideExpired {
-                dependency: "payrail",
-                mode: "isolate",
-                by: "ops",
-            },
-        ];
-        let seen: Vec<_> = events
-            .iter()
-            .map(|event| {
-                let fields: Vec<_> = event.fields().iter().map(|(name, _)| *name).collect();
-                format!("{}: {}", event.name(), fields.join(" "))
-            })
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                "breaker.transition: dependency instance from to cause calls failure_rate slow_rate cooldown_ms threshold \
-                 counts kinds policy_hash",
-                "call.rejected: dependency function reason observed",
-                "breaker.sample: dependency outcome slow",
-                "hold.cut: dependency asked_ms obeyed_ms",
-                "fallback.failed: dependency function kind why first shed",
-                "policy.reloaded: file hash changes detail",
-                "policy.refused: file error",
-                "policy.missing: file",
-                "override.set: dependency mode by reason seconds",
-                "override.expiring: dependency mode by seconds",
-                "override.expired: dependency mode by",
-            ]
-        );
-    }
-}
+mod tests;

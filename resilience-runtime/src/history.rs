@@ -46,6 +46,19 @@ pub(crate) const CHANGES: [(State, State, Cause); 17] = [
 /// that decided is read out of the settings by who asks for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
+    pub(crate) change: Change,
+    /// Attempts since the change before.
+    pub(crate) counts: Counts,
+    /// The last bad results, a byte each, the newest lowest.
+    bad: u64,
+    /// The numbers that were in force, and the policy they stand in.
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) policy: Arc<str>,
+}
+
+/// What a breaker says of a change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Change {
     /// On the runtime's clock.
     pub(crate) at: u64,
     pub(crate) from: State,
@@ -55,33 +68,13 @@ pub(crate) struct Record {
     pub(crate) calls: u32,
     pub(crate) failure_rate: Option<f64>,
     pub(crate) slow_rate: Option<f64>,
-    /// Attempts since the change before.
-    pub(crate) counts: Counts,
-    /// The last bad results, a byte each, the newest lowest.
-    bad: u64,
-    /// The numbers that were in force, and the policy they stand in.
-    pub(crate) settings: Arc<Settings>,
-    pub(crate) policy: Arc<str>,
-    pub(crate) cooldown: Option<u64>,
-}
-
-/// What a breaker says of a change.
-#[derive(Clone, Copy)]
-pub(crate) struct Change {
-    pub(crate) at: u64,
-    pub(crate) from: State,
-    pub(crate) to: State,
-    pub(crate) cause: Cause,
-    pub(crate) calls: u32,
-    pub(crate) failure_rate: Option<f64>,
-    pub(crate) slow_rate: Option<f64>,
     pub(crate) cooldown: Option<u64>,
 }
 
 impl Record {
     /// The number that decided, with its place.
     pub(crate) fn threshold(&self) -> Option<Effective> {
-        let id = match self.cause {
+        let id = match self.change.cause {
             Cause::FailureRate => Id::FailureRate,
             Cause::SlowRate => Id::SlowRate,
             Cause::BadRate => Id::BadRate,
@@ -184,29 +177,15 @@ impl History {
     /// Keeps a change of state, and gives what was kept. `counts` are all attempts so far.
     pub(crate) fn change(&self, change: Change, counts: Counts, settings: &Arc<Settings>, policy: &Arc<str>) -> Record {
         let Change {
-            at,
-            from,
-            to,
-            cause,
-            calls,
-            failure_rate,
-            slow_rate,
-            cooldown,
+            at, from, to, cause, ..
         } = change;
         let mut changes = lock(self.changes.get_or_init(Box::default));
         let record = Record {
-            at,
-            from,
-            to,
-            cause,
-            calls,
-            failure_rate,
-            slow_rate,
+            change,
             counts: counts.since(&changes.base),
             bad: self.bad.load(Ordering::Relaxed),
             settings: Arc::clone(settings),
             policy: Arc::clone(policy),
-            cooldown,
         };
         changes.base = counts;
         if let Some(place) = CHANGES.iter().position(|known| *known == (from, to, cause)) {
@@ -215,11 +194,11 @@ impl History {
         if from == State::Closed && to == State::Open {
             // Reports of two threads may overtake each other; the changes themselves were made one after the other.
             insert(&mut changes.openings, at, |at| *at);
-            if changes.opened.as_ref().is_none_or(|opened| opened.at <= at) {
+            if changes.opened.as_ref().is_none_or(|opened| opened.change.at <= at) {
                 changes.opened = Some(record.clone());
             }
         }
-        insert(&mut changes.last, record.clone(), |record| record.at);
+        insert(&mut changes.last, record.clone(), |record| record.change.at);
         record
     }
 
@@ -294,15 +273,18 @@ mod tests {
         for at in [2, 1, 3] {
             keep(&history, at, State::Open, Counts::default(), "[]");
         }
-        let at: Vec<_> = history.last().iter().map(|record| record.at).collect();
-        assert_eq!((at, history.opened().map(|record| record.at)), (vec![1, 2, 3], Some(3)));
+        let at: Vec<_> = history.last().iter().map(|record| record.change.at).collect();
+        assert_eq!(
+            (at, history.opened().map(|record| record.change.at)),
+            (vec![1, 2, 3], Some(3))
+        );
         for at in 4..100 {
             keep(&history, at, State::Closed, Counts::default(), "[]");
         }
         let last = history.last();
-        assert_eq!((last.len(), last[0].at), (KEPT, 100 - KEPT as u64));
+        assert_eq!((last.len(), last[0].change.at), (KEPT, 100 - KEPT as u64));
         assert_eq!(
-            history.opened().map(|record| record.at),
+            history.opened().map(|record| record.change.at),
             Some(3),
             "why it opened outlives the list"
         );

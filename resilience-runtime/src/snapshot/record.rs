@@ -124,18 +124,18 @@ pub(super) fn transition(record: &Record, now: u64) -> TransitionSnapshot {
     }
     counts.extend([("uncounted", uncounted), ("slow", record.counts.slow)]);
     TransitionSnapshot {
-        at: unix(wall_at(record.at, now)),
-        from: record.from.as_str(),
-        to: record.to.as_str(),
-        cause: record.cause.as_str(),
-        calls: record.calls,
-        failure_rate: record.failure_rate,
-        slow_rate: record.slow_rate,
+        at: unix(wall_at(record.change.at, now)),
+        from: record.change.from.as_str(),
+        to: record.change.to.as_str(),
+        cause: record.change.cause.as_str(),
+        calls: record.change.calls,
+        failure_rate: record.change.failure_rate,
+        slow_rate: record.change.slow_rate,
         counts,
         threshold: record.threshold().map(threshold),
         kinds: record.kinds().collect(),
         policy_hash: record.policy.to_string(),
-        cooldown: record.cooldown.map(seconds),
+        cooldown: record.change.cooldown.map(seconds),
     }
 }
 

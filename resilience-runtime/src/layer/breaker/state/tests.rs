@@ -1,6 +1,7 @@
 //! The machine by itself: no lock, no clock, no runtime.
 
 use super::*;
+use crate::clock::NEVER;
 
 const S: u64 = 1_000_000_000;
 
