@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use resilience_admin::Admin;
 use resilience_page_tests::{Browser, Site};
@@ -118,7 +118,9 @@ async fn play(runtime: &Runtime, step: &Step) {
         Step::Clear(name) => runtime.clear_mode(name).expect("a known name"),
         Step::Until(name, state) => {
             let snapshot = || runtime.snapshot().dependency(name).and_then(|found| found.state);
+            let by = Instant::now() + Duration::from_secs(30);
             while snapshot() != Some(state) {
+                assert!(Instant::now() < by, "`{name}` never became {state}");
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
