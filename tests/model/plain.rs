@@ -1,6 +1,7 @@
 //! The plain telling of one dependency. No task, no lock, no clock: whoever holds it says what time it is, and asks each
 //! call in the order of arrival whether something is due.
 
+mod books;
 mod breaker;
 
 use std::collections::VecDeque;
@@ -9,7 +10,9 @@ use std::rc::Rc;
 use resilience_runtime::{FailureKind, Mode};
 
 use crate::far::{Answer, Run};
+use crate::ledger::{Shown, value_of};
 use crate::numbers::Numbers;
+use books::{Books, outcome, seconds};
 use breaker::{Breaker, Permit, Verdict};
 
 /// The stretch over which retries are weighed against calls.
@@ -30,12 +33,15 @@ pub(crate) struct Model {
     line: VecDeque<usize>,
     /// Rejections that were told, and would-be ones.
     told: Vec<String>,
+    books: Books,
 }
 
 #[derive(Debug)]
 struct Call {
     id: usize,
     key: Option<u32>,
+    /// Whether it is that of an annotated function.
+    woven: bool,
     /// A call ends on the numbers it began with.
     numbers: Rc<Numbers>,
     mode: Mode,
@@ -43,6 +49,8 @@ struct Call {
     deadline: Option<u64>,
     starts: usize,
     slot: bool,
+    /// What it has come to, if it ends now.
+    outcome: &'static str,
     phase: Phase,
 }
 
@@ -85,6 +93,8 @@ pub(crate) struct Seen {
     pub(crate) in_flight: usize,
     pub(crate) waiting: usize,
     pub(crate) budget: Option<String>,
+    /// What a scrape shows.
+    pub(crate) shown: Shown,
 }
 
 impl Model {
@@ -101,6 +111,7 @@ impl Model {
             calls: Vec::new(),
             line: VecDeque::new(),
             told: Vec::new(),
+            books: Books::default(),
         }
     }
 
@@ -114,6 +125,7 @@ impl Model {
         self.calls.push(Call {
             id,
             key: key.filter(|_| self.numbers.keyed),
+            woven: key.is_some(),
             numbers: if alone {
                 Rc::new(self.numbers.slots_alone())
             } else {
@@ -129,6 +141,7 @@ impl Model {
                 .map(|left| self.now + left),
             starts: 0,
             slot: false,
+            outcome: "rejected",
             phase: Phase::New,
         });
     }
@@ -138,12 +151,15 @@ impl Model {
         let call = self.calls.remove(at);
         self.line.retain(|waiting| *waiting != id);
         if let Phase::Running(attempt) = call.phase {
+            self.books.dropped(attempt.permit.is_some_and(Permit::is_probe));
             self.breaker.give_back(id, attempt.permit);
         }
+        self.books.call("cancelled");
         self.serve();
     }
 
     pub(crate) fn reload(&mut self, numbers: &Numbers) {
+        self.books.reload();
         let old = std::mem::replace(&mut self.numbers, Rc::new(numbers.clone()));
         if let (Some(old), Some(new)) = (&old.breaker, &self.numbers.breaker) {
             self.breaker.reload(old, new, self.now);
@@ -188,11 +204,16 @@ impl Model {
             let before = ends.len();
             for id in self.live() {
                 if let Some(end) = self.poll(id) {
+                    let at = self.place(id);
+                    let call = self.calls.remove(at);
+                    self.books.call(call.outcome);
                     if REASONS.contains(&reason(&end)) {
                         self.told.push(reason(&end).to_owned());
+                        self.books.rejection(reason(&end));
                     }
-                    let at = self.place(id);
-                    self.calls.remove(at);
+                    if call.woven && !["success", "business", "panicked"].contains(&call.outcome) {
+                        self.books.fallback(reason(&end));
+                    }
                     self.serve();
                     ends.push((id, end));
                 }
@@ -211,10 +232,14 @@ impl Model {
         let enough = breaker.is_some_and(|numbers| calls >= numbers.minimum);
         // Slots taken, and without slots the calls that run.
         let inside = |call: &&Call| call.slot || numbers.bulkhead.is_none();
-        Seen {
+        let transitions = std::mem::take(&mut self.breaker.made);
+        for told in &transitions {
+            self.books.transition(told);
+        }
+        let mut seen = Seen {
             ends,
             starts: self.calls.iter().map(|call| (call.id, call.starts)).collect(),
-            transitions: std::mem::take(&mut self.breaker.made),
+            transitions,
             samples: std::mem::take(&mut self.breaker.samples),
             told: std::mem::take(&mut self.told),
             available: self.is_available(),
@@ -230,7 +255,36 @@ impl Model {
                 let (allowed, taken) = self.budget(&numbers);
                 format!("{:.3}", (allowed - taken).max(0.0))
             }),
+            shown: self.books.shown(),
+        };
+        self.gauges(&mut seen);
+        seen
+    }
+
+    /// What stands in no book but is so now.
+    fn gauges(&self, seen: &mut Seen) {
+        let shown = &mut seen.shown;
+        let mut gauge = |name: &str, value: f64| value_of(shown, name, value);
+        let number = |count: usize| f64::from(u32::try_from(count).expect("a test makes few calls"));
+        let read = |share: &Option<String>| share.as_ref().map_or(0.0, |share| share.parse().expect("a number"));
+        if let Some(state) = seen.state {
+            gauge(&format!("breaker_state state={state}"), 1.0);
+            gauge("breaker_open_seconds", seconds(self.breaker.away(self.now)));
+            gauge("failure_rate", read(&seen.failure_rate));
+            gauge("slow_rate", read(&seen.slow_rate));
         }
+        gauge("bulkhead_in_flight", number(seen.in_flight));
+        gauge("bulkhead_waiting", number(seen.waiting));
+        gauge(
+            "bulkhead_limit",
+            number(self.numbers.bulkhead.as_ref().map_or(0, |it| it.slots)),
+        );
+        gauge("retry_budget", read(&seen.budget));
+        gauge(&format!("mode mode={}", self.mode.as_str()), 1.0);
+        gauge(
+            "override_left_seconds",
+            seconds(self.hand_until.saturating_sub(self.now)),
+        );
     }
 
     fn tick(&mut self) {
@@ -400,6 +454,10 @@ impl Model {
         let call = &self.calls[at];
         let numbers = Rc::clone(&call.numbers);
         let (id, deadline, starts) = (call.id, call.deadline, call.starts);
+        let probe = attempt.permit.is_some_and(Permit::is_probe);
+        self.books.attempt(answer, probe, now - attempt.began);
+        let call = &mut self.calls[at];
+        call.outcome = outcome(answer);
         if call.mode == Mode::Off {
             return answer.map(Answer::word);
         }
@@ -454,6 +512,8 @@ impl Model {
             return Some(end);
         }
         self.repeated.push(now);
+        self.books.retry();
+        self.calls[at].outcome = "rejected";
         self.calls[at].phase = Phase::Pausing { until };
         None
     }

@@ -17,6 +17,7 @@ use resilience_runtime::{
 };
 
 use crate::far::{Answer, FarError, Run};
+use crate::ledger::Ledger;
 use crate::numbers::Numbers;
 use crate::plain::Seen;
 
@@ -213,7 +214,8 @@ impl Real {
         }
     }
 
-    pub(crate) fn look(&self, ends: Vec<(usize, String)>) -> Seen {
+    pub(crate) fn look(&self, ends: Vec<(usize, String)>, ledger: Option<&Ledger>) -> Seen {
+        self.runtime.refresh_metrics();
         let snapshot = self.runtime.snapshot();
         let read = snapshot.dependency(self.dependency).unwrap();
         let rate = |rate: Option<f64>| rate.map(|rate| format!("{rate:.6}"));
@@ -233,6 +235,7 @@ impl Real {
             in_flight: usize::try_from(read.in_flight).unwrap(),
             waiting: read.waiting as usize,
             budget: read.retry_budget.map(|budget| format!("{budget:.3}")),
+            shown: ledger.map(Ledger::shown).unwrap_or_default(),
         }
     }
 }

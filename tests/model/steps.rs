@@ -7,6 +7,7 @@ use resilience_runtime::testing::{Event, record};
 use resilience_runtime::{FailureKind, Mode};
 
 use crate::far::{Answer, Run};
+use crate::ledger::Ledger;
 use crate::numbers::{Numbers, Source};
 use crate::plain::Model;
 use crate::real::Real;
@@ -86,7 +87,7 @@ fn any_run(day: Day) -> impl Strategy<Value = Run> {
 /// A day's worth of a hand, so that it never ends by itself.
 const HAND: u64 = 86_400;
 
-pub(crate) async fn run(first: &Numbers, steps: &[Step]) {
+pub(crate) async fn run(first: &Numbers, steps: &[Step], ledger: Option<&Ledger>) {
     let mut model = Model::new(first);
     let mut real = Real::new(first);
     let (mut ids, mut spent) = (0, 0);
@@ -98,7 +99,10 @@ pub(crate) async fn run(first: &Numbers, steps: &[Step]) {
         );
         let ((ours, theirs), events) = record(one(&mut model, &mut real, step, &mut ids, &mut spent)).await;
         let mut plain = model.look(ours);
-        let (mut seen, more) = record(async { real.look(theirs) }).await;
+        let (mut seen, more) = record(async { real.look(theirs, ledger) }).await;
+        if ledger.is_none() {
+            plain.shown.clear();
+        }
         seen.available = real.is_available().await;
         let events = events.iter().chain(&more);
         (seen.transitions, seen.samples, seen.told) = facts(events);

@@ -28,6 +28,8 @@ pub(crate) struct Breaker {
     pub(crate) samples: Vec<String>,
     /// Of the last transition.
     pub(crate) cause: Option<String>,
+    /// When it left closed, however often it was half-open since.
+    left: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +63,13 @@ pub(crate) struct Permit {
     /// `None`: a sample, which changes nothing.
     period: Option<u64>,
     counted: bool,
+    probe: bool,
+}
+
+impl Permit {
+    pub(crate) fn is_probe(self) -> bool {
+        self.probe
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +93,11 @@ impl Breaker {
             State::Open { until, .. } => Some(until - now),
             _ => None,
         }
+    }
+
+    /// How long it has been away from closed.
+    pub(crate) fn away(&self, now: u64) -> u64 {
+        self.left.map_or(0, |left| now - left)
     }
 
     /// What the clock alone changes: a probe beyond its time has failed, at the end of it, and open ends.
@@ -122,6 +136,7 @@ impl Breaker {
         let mut permit = Permit {
             period: Some(self.period),
             counted,
+            probe: matches!(self.state, State::HalfOpen { .. }),
         };
         match &mut self.state {
             State::Closed => {
@@ -348,6 +363,11 @@ impl Breaker {
 
     fn enter(&mut self, state: State, cause: &str) {
         let from = self.word();
+        match state {
+            State::Closed => self.left = None,
+            State::Open { since, .. } => self.left = self.left.or(Some(since)),
+            State::HalfOpen { .. } => {}
+        }
         self.state = state;
         self.period += 1;
         self.cause = Some(cause.to_owned());
