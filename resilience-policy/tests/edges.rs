@@ -91,3 +91,26 @@ fn a_file_that_could_not_be_read_at_all_names_the_overrides_that_are_built_in() 
             .ends_with("resilience.overrides.toml")
     );
 }
+
+#[test]
+fn a_large_file_that_is_little_else_but_mistakes_is_told_in_part_and_counted_whole() {
+    let text = format!(
+        "version = 1\n{}",
+        "= 1 # nobody knows what this was to be\n".repeat(30_000)
+    );
+    assert!(text.len() > 1024 * 1024);
+    let error = common::error(&text);
+    assert_eq!(error.faults().len(), 1_000);
+    assert!(error.faults().iter().all(|fault| fault.name() == "syntax"));
+    assert_eq!(error.faults()[0].line(), Some(2));
+    assert!(
+        error.to_string().contains("29950 more"),
+        "{}",
+        &error.to_string()[..200]
+    );
+    // The same mistakes, but not so many of them: a smaller file is read to its end.
+    let text = format!("version = 1\n{}", "= 1\n".repeat(6_000));
+    let error = common::error(&text);
+    assert_eq!(error.faults().len(), 1_000);
+    assert!(error.to_string().contains("5950 more"), "{error}");
+}

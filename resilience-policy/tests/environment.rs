@@ -192,6 +192,66 @@ fn every_fault_of_an_overrides_file_has_its_place() {
 }
 
 #[test]
+fn an_override_that_is_written_wrong_is_told_what_is_right() {
+    let now = NOW + Duration::from_secs(1_700_000_000);
+    let table = |name: &str, until: &str| {
+        format!("[{name}]\nmode = \"off\"\nby = \"ann\"\nreason = \"drill\"\nuntil = {until}\n")
+    };
+    for (text, name, key, words) in [
+        (
+            table("payrail", "\"tomorrow\""),
+            "wrong_type",
+            "payrail.until",
+            "`tomorrow` is no date and time",
+        ),
+        (
+            table("payrail", "3600"),
+            "wrong_type",
+            "payrail.until",
+            "a date and time, not a number",
+        ),
+        (
+            table("payrail", "2023-11-15"),
+            "wrong_type",
+            "payrail.until",
+            "needs a date and a time",
+        ),
+        (
+            table("payrail", "22:00:00"),
+            "wrong_type",
+            "payrail.until",
+            "needs a date and a time",
+        ),
+        (
+            table("\"payrail.refund.now\"", "2023-11-15T00:00:00Z"),
+            "bad_name",
+            "payrail.refund.now",
+            "or of an operation",
+        ),
+        (
+            table("payrail", "2023-11-15T00:00:00Z").replace("\"ann\"", "7"),
+            "wrong_type",
+            "payrail.by",
+            "`by` is a text, not a number",
+        ),
+        (
+            "payrail = \"off\"\n".to_owned(),
+            "wrong_type",
+            "payrail",
+            "`payrail` is a table, `[NAME]`, not a text",
+        ),
+    ] {
+        let error = overrides_of(&text, now).unwrap_err();
+        let [fault] = error.faults() else { panic!("{error}") };
+        assert_eq!((fault.name(), fault.key()), (name, key), "{error}");
+        assert!(fault.message().contains(words), "{error}");
+        assert!(fault.line().is_some(), "{error}");
+    }
+    // Long ago is no fault, only over.
+    assert!(overrides_of(&table("payrail", "1923-11-15T00:00:00Z"), now).unwrap()[0].expired);
+}
+
+#[test]
 fn an_override_from_code_obeys_the_same_rules() {
     use overrides::{LONGEST, Refusal, validate};
     let soon = NOW + Duration::from_secs(60);
@@ -203,6 +263,47 @@ fn an_override_from_code_obeys_the_same_rules() {
     assert_eq!(
         validate("ann", "drill", NOW + LONGEST + Duration::from_nanos(1), NOW),
         Err(Refusal::TooFar)
+    );
+    assert_eq!(
+        validate("ann", "drill", NOW, NOW + Duration::from_secs(1)),
+        Err(Refusal::Past)
+    );
+    assert!(Refusal::Past.to_string().contains("write a time ahead"));
+}
+
+#[test]
+fn cfg_24_a_variable_of_each_kind_is_read_and_a_wrong_one_is_told_what_is_right() {
+    let variable = |key: &str| format!("RESILIENCE__PAYMENTS_EU__{key}");
+    let one = |key: &str, value: &str| with(SHOP, &[(&variable(key), value)]);
+    let breaker = |key: &str, value: &str| {
+        let policy = one(&format!("BREAKER__{key}"), value).unwrap();
+        policy.dependency("payments-eu").unwrap().breaker.clone().unwrap()
+    };
+    assert!((breaker("COOLDOWN_FACTOR", "1.5").cooldown_factor - 1.5).abs() < 1e-9);
+    assert_eq!(breaker("RAMP", "0.05, 0.25").ramp, [0.05, 0.25]);
+    assert_eq!(breaker("FAILURE_RATE", "false").failure_rate, None);
+    assert_eq!(breaker("PROBE_SUCCESSES", "1_0").probe_successes, 10);
+    for (key, value, name, words) in [
+        ("BREAKER__RAMP", "0.05, half", "wrong_type", "`half`"),
+        (
+            "BREAKER__PROBES",
+            "99999999999999999999",
+            "out_of_range",
+            "cannot be 99999999999999999999",
+        ),
+        ("BREAKER__PROBES", "many", "wrong_type", "not `many`"),
+        ("BREAKER__COOLDOWN_FACTOR", "twice", "wrong_type", "not `twice`"),
+        ("FAIL", "opne", "out_of_range", "did you mean `open`?"),
+    ] {
+        let error = one(key, value).unwrap_err();
+        let [fault] = error.faults() else { panic!("{error}") };
+        assert_eq!((fault.name(), fault.file()), (name, variable(key).as_str()), "{error}");
+        assert!(fault.message().contains(words), "{error}");
+    }
+    let error = with(SHOP, &[("RESILIENCE__RUNTIME__CHAOS", "yes")]).unwrap_err();
+    assert!(
+        error.faults()[0].message().contains("neither `true` nor `false`"),
+        "{error}"
     );
 }
 

@@ -407,3 +407,19 @@ fn case_10_and_11_have_their_arithmetic_in_the_message() {
     // 5 × 2 s and 0.5 + 1 + 1 + 1 s of pauses.
     assert!((number(times, "attempts_outlast_deadline", "longest_answer_s") - 13.5).abs() < 1e-9);
 }
+
+#[test]
+fn a_figure_from_the_environment_is_told_at_its_variable() {
+    let variable = "RESILIENCE__RECS__BREAKER__PROBES";
+    let variables = [
+        (variable.to_owned(), "9".to_owned()),
+        ("RESILIENCE__RECS__BREAKER__PROBE_SUCCESSES".to_owned(), "9".to_owned()),
+        ("RESILIENCE__RECS__TRAFFIC__CAPACITY".to_owned(), "20".to_owned()),
+    ];
+    let read = inspect(RECS.as_bytes(), Path::new("resilience.toml"), &variables);
+    assert!(read.error.is_none(), "{:?}", read.error);
+    let found = lint(&read.policy, RECS);
+    let surge = found.iter().find(|fault| fault.name() == "probe_surge").unwrap();
+    assert_eq!((surge.file(), surge.line(), surge.value()), (variable, None, Some("9")));
+    assert!(surge.message().contains("against a capacity of 20"), "{surge}");
+}

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{BASE, breaker, dependency, error, good, only};
-use resilience_policy::{Fail, FailureKind, FailureKinds, Jitter, Mode, Origin, Policy, Throttle, Window};
+use resilience_policy::{Fail, FailureKind, FailureKinds, Jitter, Mode, Origin, Policy, Throttle, Value, Window};
 
 /// Name, line, key and the line of what it is related to, of the one fault.
 fn told(text: &str) -> (String, u32, String, Option<u32>) {
@@ -687,4 +687,48 @@ fn policies_of_several_packages_unite_by_name() {
     for word in ["shop", "billing", "1s", "2s", "resilience.toml"] {
         assert!(error.to_string().contains(word), "{error}");
     }
+}
+
+#[test]
+fn resources_of_several_packages_unite_by_name_and_must_agree() {
+    let with = |resources: &str| good(&format!("version = 1\n{resources}"));
+    let a = with("[resource.postgres]\ncapacity = 20\n");
+    let b = with("[resource.postgres]\ncapacity = 20\n[resource.redis]\ncapacity = 5\n");
+    let both = Policy::unite(&[("shop", a.clone()), ("billing", b)]).unwrap();
+    assert_eq!(
+        both.resources().map(|(name, _)| name).collect::<Vec<_>>(),
+        ["postgres", "redis"]
+    );
+    let c = with("[resource.postgres]\ncapacity = 50\n");
+    let error = Policy::unite(&[("shop", a), ("billing", c)]).unwrap_err();
+    let [fault] = error.faults() else { panic!("{error}") };
+    assert_eq!(
+        (fault.key(), fault.line(), fault.related()[0].line),
+        ("resource.postgres.capacity", Some(2), 2)
+    );
+    for word in ["shop", "billing", "20", "50"] {
+        assert!(error.to_string().contains(word), "{error}");
+    }
+    assert_eq!(
+        Policy::unite(&[]).unwrap().dependencies().count(),
+        0,
+        "a binary without packages"
+    );
+}
+
+#[test]
+fn a_change_has_its_values_too() {
+    let old = good("version = 1\n[dependency.x]\nfail = \"open\"\ntimeout = \"1s\"\n");
+    let new = good("version = 1\n[dependency.x]\nfail = \"open\"\ntimeout = \"2s\"\nlabel = \"shop\"\n");
+    let changes = old.diff(&new);
+    let of = |key: &str| changes.iter().find(|change| change.key() == key).unwrap();
+    let timeout = of("dependency.x.timeout");
+    assert_eq!(
+        (timeout.old_value(), timeout.new_value()),
+        (
+            Some(&Value::Duration(Duration::from_secs(1))),
+            Some(&Value::Duration(Duration::from_secs(2)))
+        )
+    );
+    assert_eq!(of("dependency.x.label").old_value(), None);
 }
