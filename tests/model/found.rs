@@ -24,6 +24,7 @@ const LINE: Bulkhead = Bulkhead {
 fn arrive(run: Run) -> Step {
     Step::Arrive {
         key: None,
+        once: false,
         within: None,
         runs: vec![run],
     }

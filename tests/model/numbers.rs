@@ -146,6 +146,14 @@ impl Numbers {
         }
     }
 
+    /// What `Guard::call_once` leaves.
+    pub(crate) fn one_attempt(&self) -> Self {
+        Self {
+            retry: None,
+            ..self.clone()
+        }
+    }
+
     /// What the attributes of `real::keyed` switch on.
     pub(crate) fn slots_alone(&self) -> Self {
         Self {

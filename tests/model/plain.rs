@@ -119,17 +119,17 @@ impl Model {
         &self.numbers
     }
 
-    pub(crate) fn arrive(&mut self, id: usize, key: Option<u32>, within: Option<u64>, runs: &[Run]) {
+    pub(crate) fn arrive(&mut self, id: usize, key: Option<u32>, once: bool, within: Option<u64>, runs: &[Run]) {
         let deadlines = [self.numbers.deadline, within];
         let alone = self.numbers.keyed && key.is_some();
         self.calls.push(Call {
             id,
             key: key.filter(|_| self.numbers.keyed),
             woven: key.is_some(),
-            numbers: if alone {
-                Rc::new(self.numbers.slots_alone())
-            } else {
-                Rc::clone(&self.numbers)
+            numbers: match (alone, once) {
+                (true, _) => Rc::new(self.numbers.slots_alone()),
+                (_, true) => Rc::new(self.numbers.one_attempt()),
+                _ => Rc::clone(&self.numbers),
             },
             mode: self.mode,
             runs: runs.to_vec(),

@@ -121,7 +121,7 @@ impl Real {
         }
     }
 
-    pub(crate) fn arrive(&mut self, id: usize, key: Option<u32>, within: Option<u64>, runs: &[Run]) {
+    pub(crate) fn arrive(&mut self, id: usize, key: Option<u32>, once: bool, within: Option<u64>, runs: &[Run]) {
         let body = Body {
             runs: runs.into(),
             starts: Rc::default(),
@@ -129,6 +129,7 @@ impl Real {
         let (starts, guard, dependency) = (Rc::clone(&body.starts), self.guard.clone(), self.dependency);
         let plain = async move {
             let result = match key {
+                None if once => guard.call_once(body.run()).await,
                 None => guard.call(|| body.run()).await,
                 Some(key) if dependency == "farms" => keyed(key, &body).await.map_err(Failure::Error),
                 Some(_) => woven(&body).await.map_err(Failure::Error),

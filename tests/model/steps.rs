@@ -15,7 +15,10 @@ use crate::real::Real;
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Arrive {
+        /// Whose slots it takes. With one it is a call of an annotated function, without one of a guard by hand.
         key: Option<u32>,
+        /// Whether the guard is asked for one attempt only.
+        once: bool,
         within: Option<u64>,
         runs: Vec<Run>,
     },
@@ -41,10 +44,16 @@ pub(crate) enum Day {
 pub(crate) fn any_step(day: Day) -> impl Strategy<Value = Step> {
     let arrive = (
         prop::option::of(0_u32..3),
+        any::<bool>(),
         prop::option::weighted(0.1, prop::sample::select(vec![30_u64, 9])),
         prop::collection::vec(any_run(day), 1..4),
     )
-        .prop_map(|(key, within, runs)| Step::Arrive { key, within, runs });
+        .prop_map(|(key, once, within, runs)| Step::Arrive {
+            key,
+            once: once && key.is_none(),
+            within,
+            runs,
+        });
     let seldom = if day == Day::Calm { 1 } else { 3 };
     prop_oneof![
         72 => arrive,
@@ -120,9 +129,14 @@ const SHORT_OF_STRETCH: u64 = 9_000;
 async fn one(model: &mut Model, real: &mut Real, step: &Step, ids: &mut usize, spent: &mut u64) -> (Ends, Ends) {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     match step {
-        Step::Arrive { key, within, runs } => {
-            model.arrive(*ids, *key, *within, runs);
-            real.arrive(*ids, *key, *within, runs);
+        Step::Arrive {
+            key,
+            once,
+            within,
+            runs,
+        } => {
+            model.arrive(*ids, *key, *once, *within, runs);
+            real.arrive(*ids, *key, *once, *within, runs);
             *ids += 1;
         }
         Step::Drop(at) => {
