@@ -135,3 +135,101 @@ fn a_function_is_not_its_own_fallback() {
         assert_eq!(!told.is_empty(), itself, "{path} {told:?}");
     }
 }
+
+#[test]
+fn what_cannot_be_read_is_told_with_what_can() {
+    for (entries, message) in [
+        (
+            "breaker(+)",
+            "expected the dependency's name in quotes, as in `#[breaker(\"payrail\")]`",
+        ),
+        (
+            "breaker(\"payrail\" key)",
+            "expected a comma after the dependency's name",
+        ),
+        ("breaker(\" \")", "the dependency's name is empty"),
+        ("breaker(\"payrail\", classify = a b)", "`classify` takes a path"),
+        ("bulkhead(\"payrail\", key = a b)", "`key` takes an expression"),
+        ("bulkhead(\"payrail\", key)", "`key` takes an expression: `key = EXPR`"),
+        (
+            "fallback(with)",
+            "`with` needs a path: `with = path` (for a function of that name write `self::with`)",
+        ),
+        ("fallback(refuse)", "`refuse` needs a path: `refuse = path`"),
+        ("fallback(value)", "`value` needs an expression: `value = EXPR`"),
+        ("fallback(1)", "a fallback answer needs its word: `value = 1`"),
+        (
+            "fallback(\"a::spare\")",
+            "expected the path of a function, not a text: `#[fallback(a::spare)]`",
+        ),
+        (
+            "fallback(\"gone fishing\")",
+            "a text alone is no fallback: `none = \"gone fishing\"` for a reason",
+        ),
+        ("fallback(none = because)", "`none` takes the reason as a text"),
+        ("fallback(none = )", "`none` takes the reason as a text"),
+        ("fallback(none = \" \")", "the reason is empty"),
+        (
+            "fallback(stale = key)",
+            "expected `stale(key = EXPR)`, or `stale(shared)`",
+        ),
+        ("fallback(stale(1))", "expected `stale(key = EXPR)`, or `stale(shared)`"),
+        (
+            "fallback(stale(key))",
+            "expected `stale(key = EXPR)`, or `stale(shared)`",
+        ),
+        (
+            "fallback(stale(shared, 1))",
+            "expected nothing more: `stale(key = EXPR)`",
+        ),
+        (
+            "fallback(spare(id))",
+            "a fallback is the path of a function; its arguments are passed by themselves",
+        ),
+    ] {
+        let told = messages(&format!("timeout(\"payrail\"), {entries}"), FUNCTION);
+        assert!(
+            told.iter().any(|told| told.starts_with(message)),
+            "{entries}: {told:#?}"
+        );
+    }
+    // An argument that cannot be read hides none that can.
+    let told = messages(
+        "timeout(\"payrail\" +, crate = 1), fallback(stale(), none = \"x\")",
+        FUNCTION,
+    );
+    assert!(
+        told.iter().any(|told| told.starts_with("`crate` takes a path")),
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn the_hidden_attribute_by_itself_says_what_to_write() {
+    assert_eq!(
+        messages("", FUNCTION),
+        ["this attribute is written by the others: use `#[breaker(\"…\")]`"]
+    );
+}
+
+#[test]
+fn a_policy_without_what_is_named_says_what_to_add() {
+    let told = |policy: &'static str, entries: &str| {
+        let tokens = |text: &str| text.parse::<TokenStream>().expect("the test's own tokens");
+        match check(tokens(entries), &tokens(FUNCTION), || Ok(Source::of(policy))) {
+            Ok(_) => Vec::new(),
+            Err(Refused::Function(faults) | Refused::Other(faults)) => faults.messages(),
+        }
+    };
+    assert_eq!(
+        told("version = 1\n", "breaker(\"payrail\"), fallback(none = \"x\")"),
+        ["`payrail` is not in resilience.toml, which has no dependency yet: add `[dependency.payrail]`"]
+    );
+    assert_eq!(
+        told(
+            "version = 1\n[dependency.payrail]\nfail = \"open\"\n",
+            "timeout(\"payrail\"), fallback(none = \"x\")"
+        ),
+        ["`payrail` has no `timeout` (resilience.toml:2): add `timeout = \"…\"` to `[dependency.payrail]`"]
+    );
+}
