@@ -68,7 +68,7 @@ pub(crate) struct Shared {
     pub(crate) until: Option<watch::Receiver<bool>>,
     started: AtomicBool,
     #[cfg(feature = "fleet")]
-    fleet: Option<(Fleet, Arc<View>)>,
+    fleet: (Option<Fleet>, Arc<View>),
 }
 
 impl Admin {
@@ -131,7 +131,8 @@ impl Admin {
         self
     }
 
-    /// Shows the other instances that differ from this one.
+    /// Shows the other instances that differ from this one. Where the policy has a `[fleet]` table, that counts instead,
+    /// and its edits do while the service runs.
     #[cfg(feature = "fleet")]
     #[cfg_attr(docsrs, doc(cfg(feature = "fleet")))]
     pub fn fleet(mut self, fleet: Fleet) -> Self {
@@ -141,14 +142,15 @@ impl Admin {
 
     /// The router.
     pub fn router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
-        #[cfg(feature = "fleet")]
-        let fleet = self.fleet.map(|fleet| (fleet, Arc::new(View::default())));
         let board = Board::new(self.gate.token.is_some());
         #[cfg(feature = "fleet")]
-        let board = match &fleet {
-            Some((_, view)) => board.with_fleet(Arc::clone(view)),
-            None => board,
-        };
+        let view = Arc::new(View::default());
+        #[cfg(feature = "fleet")]
+        if self.fleet.is_some() || self.runtime.policy().fleet().is_some() {
+            view.meets();
+        }
+        #[cfg(feature = "fleet")]
+        let board = board.with_fleet(Arc::clone(&view));
         let shared = Arc::new(Shared {
             board,
             runtime: self.runtime,
@@ -158,7 +160,7 @@ impl Admin {
             until: self.until,
             started: AtomicBool::new(false),
             #[cfg(feature = "fleet")]
-            fleet,
+            fleet: (self.fleet, view),
         });
         let mut router = Router::new()
             .route("/", get(page::lead))
@@ -191,9 +193,13 @@ impl Shared {
         {
             tokio.spawn(feed::look(Arc::downgrade(self)));
             #[cfg(feature = "fleet")]
-            if let Some((fleet, view)) = &self.fleet {
-                let share = crate::fleet::share(Arc::downgrade(self), fleet.clone(), Arc::clone(view));
-                tokio.spawn(share);
+            {
+                let (fleet, view) = &self.fleet;
+                tokio.spawn(crate::fleet::share(
+                    Arc::downgrade(self),
+                    fleet.clone(),
+                    Arc::clone(view),
+                ));
             }
         }
     }

@@ -21,7 +21,7 @@ const BEHIND: usize = 64;
 pub(crate) struct Board {
     acts: bool,
     /// How the other instances differ, where there is a fleet.
-    fleet: Option<Box<dyn Fn() -> Value + Send + Sync>>,
+    fleet: Option<Box<dyn Fn() -> Option<Value> + Send + Sync>>,
     inner: Mutex<Inner>,
     sender: Mutex<Option<Sender<Message>>>,
 }
@@ -80,7 +80,7 @@ impl Board {
 
     /// How the other instances differ; nothing without a fleet.
     pub(crate) fn fleet(&self) -> Option<Value> {
-        self.fleet.as_ref().map(|show| show())
+        self.fleet.as_ref().and_then(|show| show())
     }
 
     /// A second is over.

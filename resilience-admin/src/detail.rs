@@ -30,14 +30,16 @@ pub(crate) async fn dependency(State(shared): State<Arc<Shared>>, Path(name): Pa
     }
 }
 
+const NO_FLEET: &str = if cfg!(feature = "fleet") {
+    "no fleet here: write a table `[fleet]` with `redis` into the policy"
+} else {
+    "no fleet here: `resilience-admin` was built without its feature `fleet`"
+};
+
 /// How the other instances differ from this one.
 pub(crate) async fn fleet(State(shared): State<Arc<Shared>>) -> Response {
     match shared.board.fleet() {
         Some(fleet) => Json(fleet).into_response(),
-        None => (
-            StatusCode::NOT_FOUND,
-            Json(json!({ "error": "no fleet here: give `Admin::fleet` a Redis" })),
-        )
-            .into_response(),
+        None => (StatusCode::NOT_FOUND, Json(json!({ "error": NO_FLEET }))).into_response(),
     }
 }

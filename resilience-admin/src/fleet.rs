@@ -1,26 +1,21 @@
 //! The other instances of the service, as far as they differ from this one: each publishes what of it is not at peace to
 //! a Redis, and reads what the others published. Nothing is decided by it, and no call waits for it.
 
+mod exchange;
 mod store;
 mod view;
 
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use resilience_runtime::Policy;
 
-use crate::admin::Shared;
-use store::Store;
+pub(crate) use exchange::share;
 pub(crate) use view::View;
 
-/// The longest that one exchange may take: a store that needs longer is as good as gone.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// A report outlives so many intervals; an instance that ended is gone after them.
-const KEPT: u32 = 3;
-
 /// Where the instances of a service meet: a Redis, and a name in it.
+///
+/// For services whose policy has no `[fleet]` table; where there is one, it counts and this does not.
 ///
 /// Every interval one task publishes what of this instance is not at peace and reads what the others said. While the Redis
 /// is gone, slow or frozen, the page says so, and everything else goes on by itself: no guarded call and no other answer
@@ -39,6 +34,7 @@ const KEPT: u32 = 3;
 /// ```
 #[derive(Clone)]
 pub struct Fleet {
+    address: String,
     client: redis::Client,
     name: String,
     interval: Duration,
@@ -54,6 +50,7 @@ impl Fleet {
     pub fn new(redis: &str) -> Result<Self, FleetError> {
         let client = redis::Client::open(redis).map_err(|error| FleetError(error.to_string()))?;
         Ok(Self {
+            address: redis.to_owned(),
             client,
             name: "default".to_owned(),
             interval: Duration::from_secs(2),
@@ -73,6 +70,26 @@ impl Fleet {
         self.interval = interval.clamp(Duration::from_millis(100), Duration::from_secs(60));
         self
     }
+
+    /// That of the policy's `[fleet]` table; nothing without one.
+    fn of(policy: &Policy) -> Option<Result<Self, FleetError>> {
+        let written = policy.fleet()?;
+        let name = written.name.clone().unwrap_or_else(program);
+        let fleet = Self::new(&written.redis);
+        Some(fleet.map(|fleet| fleet.name(name).interval(written.interval)))
+    }
+
+    /// Whether both meet at the same place.
+    fn meets(&self, other: &Self) -> bool {
+        self.address == other.address && self.name == other.name
+    }
+}
+
+/// What the instances of one service have in common, where nobody gave them a name.
+fn program() -> String {
+    let program = std::env::current_exe().ok();
+    let name = program.as_deref().and_then(|path| path.file_stem());
+    name.map_or_else(|| "default".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 impl fmt::Debug for Fleet {
@@ -96,34 +113,3 @@ impl fmt::Display for FleetError {
 }
 
 impl std::error::Error for FleetError {}
-
-/// Publishes and reads until the router is gone or told to end.
-pub(crate) async fn share(shared: Weak<Shared>, fleet: Fleet, view: Arc<View>) {
-    // Two processes may have one name; what they publish must not be one.
-    let chance = RandomState::new();
-    let me = format!("{:016x}", chance.hash_one("me"));
-    let patience = PATIENCE.min(fleet.interval);
-    let mut store = Store::new(fleet.client, &fleet.name, &me, patience);
-    let until = shared.upgrade().and_then(|shared| shared.until.clone());
-    for round in 0_u64.. {
-        let Some(alive) = shared.upgrade() else { break };
-        let mine = view.take_own(&alive.runtime.snapshot());
-        drop(alive);
-        let exchange = store.exchange(&mine, fleet.interval * KEPT);
-        match timeout(patience, exchange).await {
-            Ok(Ok(others)) => view.take(&others),
-            Ok(Err(error)) => view.lost(&error.to_string()),
-            Err(_) => view.lost("it does not answer in time"),
-        }
-        if until
-            .as_ref()
-            .is_some_and(|until| *until.borrow() || until.has_changed().is_err())
-        {
-            break;
-        }
-        // Instances that started together do not ask together: a tenth less or more.
-        let percent = 90 + u32::try_from(chance.hash_one(round) % 21).unwrap_or_default();
-        sleep(fleet.interval * percent / 100).await;
-    }
-    store.leave(patience).await;
-}

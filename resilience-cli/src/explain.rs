@@ -67,6 +67,7 @@ pub(crate) fn run(options: &Explain, out: &mut dyn Write, err: &mut dyn Write) -
                 }
             };
             write!(out, "{}", sign_off::table(policy, forms.as_ref()))?;
+            print_fleet(policy, out)?;
         }
     }
     Ok(0)
@@ -148,14 +149,10 @@ fn rows(dependency: &Dependency, hand: &Hand) -> Vec<Row> {
 }
 
 fn row(dependency: &Dependency, effective: &Effective) -> Row {
-    let (from, in_full) = match &effective.from {
-        Origin::Template(name) => (format!("template {name}"), format!("template {name}")),
-        Origin::Defaults => ("defaults".into(), "defaults".into()),
-        Origin::BuiltIn => ("built in".into(), "built in".into()),
-        Origin::Environment => ("environment".into(), "environment".into()),
-        // To a program an operation and its dependency are one table; people want to know which of the two.
-        Origin::Dependency => ("own".into(), dependency.parent.clone().unwrap_or_default()),
-        _ => ("own".into(), "own".into()),
+    let from = origin(&effective.from);
+    let in_full = match &effective.from {
+        Origin::Dependency => dependency.parent.clone().unwrap_or_default(),
+        _ => from.clone(),
     };
     Row {
         key: effective.key,
@@ -165,6 +162,17 @@ fn row(dependency: &Dependency, effective: &Effective) -> Row {
         line: effective.line,
         from,
         from_in_full: in_full,
+    }
+}
+
+fn origin(from: &Origin) -> String {
+    match from {
+        Origin::Template(name) => format!("template {name}"),
+        Origin::Defaults => "defaults".into(),
+        Origin::BuiltIn => "built in".into(),
+        Origin::Environment => "environment".into(),
+        // To a program an operation and its dependency are one table; people want to know which of the two.
+        _ => "own".into(),
     }
 }
 
@@ -185,7 +193,28 @@ fn print_json(policy: &Policy, chosen: Option<&Dependency>, hand: &Hand, out: &m
             .collect();
         dependencies.insert(dependency.name.clone(), keys.into());
     }
-    writeln!(out, "{:#}", json!({ "dependencies": dependencies }))
+    let mut all = json!({ "dependencies": dependencies });
+    if let (Some(fleet), None) = (policy.fleet(), chosen) {
+        let keys: Map<_, _> = fleet.values().map(|value| of_fleet(&value)).collect();
+        all["fleet"] = keys.into();
+    }
+    writeln!(out, "{all:#}")
+}
+
+fn of_fleet(value: &Effective) -> (String, serde_json::Value) {
+    let row = json!({
+        "value": json::value(&value.value), "file": value.file.as_deref(), "line": value.line, "from": origin(&value.from),
+    });
+    (value.key.trim_start_matches("fleet.").to_owned(), row)
+}
+
+fn print_fleet(policy: &Policy, out: &mut dyn Write) -> io::Result<()> {
+    let Some(fleet) = policy.fleet() else { return Ok(()) };
+    let told: Vec<_> = fleet
+        .values()
+        .map(|value| format!("{} = {}", value.key, value.value))
+        .collect();
+    writeln!(out, "\nthe instances meet: {}", told.join(", "))
 }
 
 fn print_text(policy: &Policy, dependency: &Dependency, hand: &Hand, out: &mut dyn Write) -> io::Result<()> {

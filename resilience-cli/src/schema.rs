@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// The file's durations: larger units first, each at most once.
 const DURATION: &str = r"^(\d+(\.\d+)?h)?(\d+(\.\d+)?m)?(\d+(\.\d+)?s)?(\d+(\.\d+)?ms)?(\d+(\.\d+)?us)?$";
+const ADDRESS: &str = r"^(rediss?|(redis\+)?unix)://[^\s]+$";
 const NAME: &str = "^[a-z][a-z0-9_-]{0,63}$";
 
 pub(crate) fn run(out: &mut dyn Write) -> io::Result<u8> {
@@ -19,6 +20,14 @@ fn schema() -> Value {
     top.insert(
         "runtime".into(),
         object(&keys(Table::Runtime, &[]), "this process", &[]),
+    );
+    top.insert(
+        "fleet".into(),
+        object(
+            &keys(Table::Fleet, &[]),
+            "where the instances of the service meet",
+            &["redis"],
+        ),
     );
     top.insert(
         "defaults".into(),
@@ -93,10 +102,11 @@ fn key(key: &Key) -> Value {
         Kind::Version => json!({ "const": 1 }),
         Kind::Word(words) => json!({ "enum": words }),
         Kind::Words(words) => json!({ "type": "array", "items": { "enum": words } }),
-        Kind::Template => json!({ "type": "string", "pattern": NAME }),
+        Kind::Template | Kind::Name => json!({ "type": "string", "pattern": NAME }),
         Kind::Resources => json!({ "type": "array", "items": { "type": "string", "pattern": NAME } }),
         Kind::Duration { zero: true } => json!({ "type": "string", "pattern": DURATION, "minLength": 2 }),
-        Kind::Duration { zero: false } => longer_than_none(),
+        Kind::Duration { zero: false } | Kind::Interval(..) => longer_than_none(),
+        Kind::Address => json!({ "type": "string", "pattern": ADDRESS }),
         Kind::Window => json!({ "anyOf": [
             { "type": "string", "pattern": "^0*[1-9][0-9]* calls?$" },
             longer_than_none(),

@@ -12,6 +12,7 @@ use crate::chain::Chain;
 use crate::environment;
 use crate::error::PolicyError;
 use crate::fault::{Fault, FaultName};
+use crate::fleet::FleetSettings;
 use crate::hash;
 use crate::level::{Level, Where, Written};
 use crate::locate::Text;
@@ -106,6 +107,7 @@ impl Reading<'_, '_> {
             faults: Vec::new(),
         };
         let dependencies = self.dependencies(&written, &mut rules, partial);
+        rules.fleet(&written);
         if !partial {
             faults.extend(once(rules.faults));
         }
@@ -168,7 +170,9 @@ impl Reading<'_, '_> {
             ))
         });
         let resources = resources.collect();
-        let hash = hash::of(&runtime, &dependencies, &resources);
+        let fleet = written.fleet.as_ref();
+        let fleet = fleet.and_then(|level| FleetSettings::new(level, self.text, self.file));
+        let hash = hash::of(&runtime, fleet.as_ref(), &dependencies, &resources);
         let runtime_lines = written.runtime.entries.iter().filter_map(|entry| match &entry.place {
             Where::File { key } => Some((entry.id, self.text.line_number(key.start))),
             Where::Variable(_) => None,
@@ -177,6 +181,7 @@ impl Reading<'_, '_> {
             file: self.path.into(),
             hash,
             runtime,
+            fleet,
             runtime_lines: runtime_lines.collect(),
             dependencies,
             resources,
@@ -219,12 +224,13 @@ fn empty(file: &Path) -> Policy {
         ..RuntimeSettings::default()
     };
     let (dependencies, resources) = (BTreeMap::new(), BTreeMap::new());
-    let hash = hash::of(&runtime, &dependencies, &resources);
+    let hash = hash::of(&runtime, None, &dependencies, &resources);
     Policy {
         inner: Arc::new(Inner {
             file: file.into(),
             hash,
             runtime,
+            fleet: None,
             runtime_lines: BTreeMap::new(),
             dependencies,
             resources,

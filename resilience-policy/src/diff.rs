@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::policy::{Dependency, Policy, Value};
-use crate::reference::{Id, Reload};
+use crate::reference::{Id, Reload, Table};
 
 /// One effective value that differs between two policies.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,6 +104,7 @@ pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
 /// Every change from `old` to `new`, by key.
 pub(crate) fn between(old: &Policy, new: &Policy) -> Vec<Change> {
     let mut changes = runtime(old, new);
+    fleet(old, new, &mut changes);
     let (old_all, new_all) = (&old.inner.dependencies, &new.inner.dependencies);
     let names: std::collections::BTreeSet<_> = old_all.keys().chain(new_all.keys()).collect();
     for name in names {
@@ -154,6 +155,21 @@ fn runtime(old: &Policy, new: &Policy) -> Vec<Change> {
             Change::of(format!("runtime.{}", key.name), old, new, line, key.reload.effect())
         })
         .collect()
+}
+
+fn fleet(old: &Policy, new: &Policy, changes: &mut Vec<Change>) {
+    let value = |policy: &Policy, id| policy.fleet().and_then(|fleet| fleet.effective(id));
+    // Two passwords look alike where they are shown, and are a change all the same.
+    let elsewhere = old.fleet().map(|fleet| &fleet.redis) != new.fleet().map(|fleet| &fleet.redis);
+    for id in Table::Fleet.keys() {
+        let (was, is) = (value(old, id), value(new, id));
+        let line = is.as_ref().and_then(|is| is.line);
+        let (was, is) = (was.map(|was| was.value), is.map(|is| is.value));
+        if was != is || id == Id::FleetRedis && elsewhere {
+            let key = id.key();
+            changes.push(Change::of(key.path.into(), was, is, line, key.reload.effect()));
+        }
+    }
 }
 
 fn values(old: &Dependency, new: &Dependency, changes: &mut Vec<Change>) {

@@ -53,7 +53,7 @@ impl Dependency {
                     _ => return None,
                 })
             }
-            Table::Top | Table::Runtime | Table::Resource => None,
+            Table::Top | Table::Runtime | Table::Fleet | Table::Resource => None,
         }
     }
 }

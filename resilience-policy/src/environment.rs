@@ -5,7 +5,7 @@ use crate::fault::{Fault, FaultName};
 use crate::level::{Entry, Level, Presence, Scope, Where, Written, full, layer_index};
 use crate::name::{nearest, shown};
 use crate::reference::{Id, Table};
-use crate::value::read_text;
+use crate::value::{read_text, without_password};
 
 pub(crate) const PREFIX: &str = "RESILIENCE__";
 
@@ -34,7 +34,13 @@ pub(crate) fn apply(written: &mut Written, environment: &[(String, String)], fau
         let lower = rest.to_ascii_lowercase();
         let parts: Vec<&str> = lower.split("__").collect();
         if let Err(fault) = one(written, variable, &parts, text) {
-            faults.push(fault.with_value(text));
+            // What was meant for an address may be a password.
+            let shown = if parts.first() == Some(&"fleet") {
+                without_password(text)
+            } else {
+                text.clone()
+            };
+            faults.push(fault.with_value(&shown));
         }
     }
 }
@@ -45,6 +51,12 @@ fn one(written: &mut Written, variable: &str, parts: &[&str], text: &str) -> Res
             let id = Table::Runtime.keys().find(|id| id.key().name == *key);
             let id = id.ok_or_else(|| unknown_key(variable, key, Table::Runtime.keys().map(|id| id.key().name)))?;
             set(written, &Target::Runtime, id, variable, text)
+        }
+        // A dependency may have this name too; it has no key of these.
+        ["fleet", key] if Table::Fleet.keys().any(|id| id.key().name == *key) || !names_a_fleet(written) => {
+            let id = Table::Fleet.keys().find(|id| id.key().name == *key);
+            let id = id.ok_or_else(|| unknown_key(variable, key, Table::Fleet.keys().map(|id| id.key().name)))?;
+            set(written, &Target::Fleet, id, variable, text)
         }
         ["defaults", rest @ ..] => below(written, &Target::Defaults, Scope::Defaults, variable, rest, text),
         [dependency, "operation", operation, rest @ ..] => {
@@ -75,8 +87,14 @@ fn one(written: &mut Written, variable: &str, parts: &[&str], text: &str) -> Res
     }
 }
 
+/// Whether a dependency is called as the table of the fleet is.
+fn names_a_fleet(written: &Written) -> bool {
+    written.dependencies.contains_key(Table::Fleet.name())
+}
+
 enum Target {
     Runtime,
+    Fleet,
     Defaults,
     Dependency(String),
     Operation(String, String),
@@ -86,6 +104,7 @@ impl Target {
     fn level<'w>(&self, written: &'w mut Written) -> Option<&'w mut Level> {
         match self {
             Self::Runtime => Some(&mut written.runtime),
+            Self::Fleet => Some(written.fleet.get_or_insert_with(|| Level::new("fleet", 0..0))),
             Self::Defaults => Some(written.defaults.get_or_insert_with(|| Level::new("defaults", 0..0))),
             Self::Dependency(name) => written.dependencies.get_mut(name).map(|(level, _)| level),
             Self::Operation(name, operation) => written.dependencies.get_mut(name)?.1.get_mut(operation),

@@ -117,6 +117,11 @@ impl Fault {
         self
     }
 
+    pub(crate) fn without_echo(mut self) -> Self {
+        self.echo = None;
+        self
+    }
+
     pub(crate) fn allowed_here(mut self, allowed: impl Into<String>) -> Self {
         self.allowed = Some(allowed.into());
         self

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
+use crate::fleet::FleetSettings;
 use crate::policy::{Dependency, Resource, RuntimeSettings};
 
 /// FNV-1a, 64 bits: the same in every build and release, which the standard library's hasher does not promise.
@@ -22,12 +23,17 @@ impl Write for Fnv {
 /// change nothing.
 pub(crate) fn of(
     runtime: &RuntimeSettings,
+    fleet: Option<&FleetSettings>,
     dependencies: &BTreeMap<String, Arc<Dependency>>,
     resources: &BTreeMap<String, Resource>,
 ) -> String {
     let mut hash = Fnv(0xCBF2_9CE4_8422_2325);
     // Writing into the hasher cannot fail; `writeln!` only has a result because other writers can.
     let _ = writeln!(hash, "{runtime:?}");
+    // Without its password: a fingerprint is shown to everybody, and would let anybody try passwords against it.
+    for value in fleet.into_iter().flat_map(FleetSettings::values) {
+        let _ = writeln!(hash, "{}={:?}", value.key, value.value);
+    }
     for (name, dependency) in dependencies {
         let shared = [
             dependency.breaker_shared,

@@ -99,6 +99,7 @@ impl Scope {
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) runtime: Level,
+    pub(crate) fleet: Option<Level>,
     pub(crate) defaults: Option<Level>,
     pub(crate) templates: BTreeMap<String, Level>,
     pub(crate) dependencies: BTreeMap<String, (Level, BTreeMap<String, Level>)>,
@@ -111,7 +112,7 @@ pub(crate) fn full(level: &Level, id: Id) -> String {
     let key = id.key();
     match key.table {
         Table::Top => key.name.into(),
-        Table::Runtime | Table::Resource => format!("{}.{}", level.path, key.name),
+        Table::Runtime | Table::Fleet | Table::Resource => format!("{}.{}", level.path, key.name),
         _ => format!("{}.{}", level.path, key.path),
     }
 }

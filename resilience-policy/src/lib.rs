@@ -38,6 +38,7 @@ mod environment;
 mod error;
 mod fault;
 mod figures;
+mod fleet;
 mod hash;
 mod level;
 mod lint;
@@ -63,6 +64,7 @@ pub use environment::environment;
 pub use error::PolicyError;
 pub use fault::{Fault, Related};
 pub use figures::{Figures, pauses};
+pub use fleet::FleetSettings;
 pub use lint::lint;
 pub use name::nearest;
 pub use policy::{
@@ -70,4 +72,4 @@ pub use policy::{
 };
 pub use provenance::{Effective, Origin};
 pub use units::{format_duration, parse_duration};
-pub use words::{Fail, FailureKind, FailureKinds, Jitter, Mode, Throttle};
+pub use words::{Evidence, Fail, FailureKind, FailureKinds, Jitter, Mode, Throttle};

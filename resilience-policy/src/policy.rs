@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::check;
 use crate::diff::{self, Change};
 use crate::error::PolicyError;
+use crate::fleet::FleetSettings;
 use crate::name::nearest;
 use crate::provenance::Provenance;
 use crate::reference::Id;
@@ -25,6 +26,7 @@ pub(crate) struct Inner {
     pub(crate) file: PathBuf,
     pub(crate) hash: String,
     pub(crate) runtime: RuntimeSettings,
+    pub(crate) fleet: Option<FleetSettings>,
     /// Where the keys of `[runtime]` stand.
     pub(crate) runtime_lines: BTreeMap<Id, u32>,
     /// Shared with the runtimes that have them in force, and with policies united from this one.
@@ -88,7 +90,7 @@ impl Policy {
     }
 
     /// Unites the policies of several packages of one binary, by the names of their dependencies. The first part
-    /// gives the `[runtime]` table and the file's name.
+    /// gives the `[runtime]` and `[fleet]` tables and the file's name.
     ///
     /// # Errors
     ///
@@ -110,6 +112,11 @@ impl Policy {
     /// The `[runtime]` table.
     pub fn runtime(&self) -> &RuntimeSettings {
         &self.inner.runtime
+    }
+
+    /// The `[fleet]` table, if there is one.
+    pub fn fleet(&self) -> Option<&FleetSettings> {
+        self.inner.fleet.as_ref()
     }
 
     /// Every dependency and operation, by name (`payrail`, `payrail.refund`), sorted.

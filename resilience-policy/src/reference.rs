@@ -5,6 +5,7 @@ mod keys;
 mod page;
 
 use crate::policy::Value;
+use crate::units::format_duration;
 
 pub use keys::Id;
 pub(crate) use keys::RATE;
@@ -42,6 +43,8 @@ pub enum Table {
     Top,
     /// `[runtime]`.
     Runtime,
+    /// `[fleet]`.
+    Fleet,
     /// `[dependency.…]`, and the same in a template, the defaults and an operation.
     Dependency,
     /// `[dependency.….breaker]`.
@@ -76,6 +79,7 @@ impl Table {
         match self {
             Self::Top | Self::Dependency => "",
             Self::Runtime => "runtime",
+            Self::Fleet => "fleet",
             Self::Breaker => "breaker",
             Self::Bulkhead => "bulkhead",
             Self::Retry => "retry",
@@ -93,7 +97,10 @@ impl Table {
 
     /// Whether it stands below a dependency.
     pub const fn is_layer(self) -> bool {
-        !matches!(self, Self::Top | Self::Runtime | Self::Dependency | Self::Resource)
+        !matches!(
+            self,
+            Self::Top | Self::Runtime | Self::Fleet | Self::Dependency | Self::Resource
+        )
     }
 
     /// The keys of this table, in order.
@@ -127,6 +134,12 @@ pub enum Kind {
         /// Whether `"0s"` is allowed.
         zero: bool,
     },
+    /// A duration between these, both included.
+    Interval(std::time::Duration, std::time::Duration),
+    /// The address of a Redis, which may hold a password.
+    Address,
+    /// A name, as those of dependencies.
+    Name,
     /// So many calls or so much time.
     Window,
     /// A whole number between these, both included.
@@ -187,6 +200,8 @@ pub enum Reload {
     Cooldown,
     /// A smaller number drains.
     Drains,
+    /// From the next exchange of the fleet on.
+    Exchange,
     /// Seen at the next start only.
     Restart,
     /// Nothing that runs reads it.
@@ -202,6 +217,7 @@ impl Reload {
             Self::WindowEmpty => "next window",
             Self::Cooldown => "live, this opening too",
             Self::Drains => "drains",
+            Self::Exchange => "next exchange",
             Self::Restart => "next start",
             Self::Words => "nothing runs on it",
         }
@@ -217,6 +233,7 @@ impl Reload {
                 "takes effect at once; the end of an open breaker moves to its opening plus the new cooldown"
             }
             Self::Drains => "takes effect at once; where it is smaller, running calls drain",
+            Self::Exchange => "takes effect with the next exchange of the fleet",
             Self::Restart => "takes effect at the next start",
             Self::Words => "nothing that runs changes",
         }
@@ -224,7 +241,8 @@ impl Reload {
 }
 
 use Kind::{
-    Bool, Duration, Integer, Number, Path, RateOrOff, Rates, Resources, Template, Text, Version, Window, Word, Words,
+    Address, Bool, Duration, Integer, Interval, Name, Number, Path, RateOrOff, Rates, Resources, Template, Text,
+    Version, Window, Word, Words,
 };
 
 impl Key {
@@ -243,6 +261,13 @@ impl Key {
                 "a duration above 0 and up to 24h, such as \"400ms\", \"30s\" or \"1m30s\"".into()
             }
             Duration { zero: true } => "a duration from \"0s\" to 24h, such as \"400ms\", \"30s\" or \"1m30s\"".into(),
+            Interval(least, most) => format!(
+                "a duration from \"{}\" to \"{}\"",
+                format_duration(least),
+                format_duration(most)
+            ),
+            Address => "the address of a Redis: `redis://host:port/`, or with `rediss://` or `unix://`".into(),
+            Name => crate::name::RULE.into(),
             Window => "\"1 calls\" to \"100000 calls\", or a duration up to 1h such as \"30s\"".into(),
             Integer(least, most) => format!("a whole number from {least} to {most}"),
             Number(range) => range.words.into(),
@@ -255,7 +280,7 @@ impl Key {
         let value = match self.kind {
             Word(_) if self.default != "required" => Value::String(self.default.into()),
             Words(words) => Value::List(words.iter().map(|word| Value::String((*word).into())).collect()),
-            Duration { .. } => Value::Duration(crate::units::duration(self.default).ok()?),
+            Duration { .. } | Interval(..) => Value::Duration(crate::units::duration(self.default).ok()?),
             Window => Value::String(self.default.into()),
             Integer(..) => Value::Integer(self.default.parse().ok()?),
             Number(_) | RateOrOff => Value::Float(self.default.parse().ok()?),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::chain::{Chain, Found};
 use crate::fault::{Fault, FaultName};
-use crate::level::{Level, full};
+use crate::level::{Level, Written, full};
 use crate::locate::Text;
 use crate::policy::{Value, Window};
 use crate::reference::{Id, Table};
@@ -36,6 +36,18 @@ impl Rules<'_, '_> {
             self.wait(chain);
         }
         missing
+    }
+
+    /// A fleet meets somewhere; the variable may say where.
+    pub(crate) fn fleet(&mut self, written: &Written) {
+        if let Some(level) = written
+            .fleet
+            .as_ref()
+            .filter(|level| level.entry(Id::FleetRedis).is_none())
+        {
+            let message = "`[fleet]` needs `redis`, the address at which the instances meet, such as `redis = \"redis://10.0.0.3/\"`";
+            self.missing(level, Id::FleetRedis, level.header.clone(), message.into());
+        }
     }
 
     fn required(&mut self, chain: &Chain<'_>, name: &str, above: Option<&[Id]>, missing: &mut Vec<Id>) {

@@ -55,12 +55,14 @@ pub(crate) fn unite(parts: &[(&str, Policy)]) -> Result<Policy, PolicyError> {
         .map(|(name, (_, resource))| (name, resource))
         .collect();
     let runtime = first.runtime().clone();
-    let hash = hash::of(&runtime, &dependencies, &resources);
+    let fleet = first.fleet().cloned();
+    let hash = hash::of(&runtime, fleet.as_ref(), &dependencies, &resources);
     Ok(Policy {
         inner: Arc::new(Inner {
             file: first.file().into(),
             hash,
             runtime,
+            fleet,
             runtime_lines: first.inner.runtime_lines.clone(),
             dependencies,
             resources,

@@ -8,7 +8,15 @@ use crate::name::{nearest, plain, shown};
 use crate::reference::{Id, Table};
 use crate::value::Known;
 
-const TOP: [&str; 6] = ["version", "runtime", "defaults", "template", "dependency", "resource"];
+const TOP: [&str; 7] = [
+    "version",
+    "runtime",
+    "fleet",
+    "defaults",
+    "template",
+    "dependency",
+    "resource",
+];
 
 /// A key or table above or beside the known tables.
 pub(crate) fn at_top(file: &str, name: &str, value: &DeValue<'_>, known: &Known) -> Fault {
@@ -102,7 +110,7 @@ pub(crate) fn in_level(file: &str, path: &str, scope: Scope, name: &str, value: 
     elsewhere_or_near(fault, path, Table::Dependency, name, &allowed)
 }
 
-/// A key in a layer's table, in `[runtime]` or in a resource.
+/// A key in a layer's table, in `[runtime]`, in `[fleet]` or in a resource.
 pub(crate) fn in_table(file: &str, path: &str, table: Table, name: &str) -> Fault {
     let allowed: Vec<&str> = table.keys().map(|id| id.key().name).collect();
     let below = if table.is_layer() {
@@ -140,7 +148,7 @@ fn elsewhere_or_near(
         };
         return fault(format!("{unknown}: {way}"));
     }
-    let inside_level = !matches!(table, Table::Runtime | Table::Resource);
+    let inside_level = !matches!(table, Table::Runtime | Table::Fleet | Table::Resource);
     if inside_level && let Some(home) = home_of(name).filter(|home| *home != table) {
         let place = if home == Table::Dependency {
             path.to_owned()
@@ -179,7 +187,8 @@ fn synonym(name: &str, table: Table) -> Option<Id> {
     let means = |id: &&Id| {
         let key = id.key();
         let below = key.table == Table::Dependency || key.table.is_layer();
-        below && (plain(key.name) == wanted || key.synonyms.iter().any(|word| plain(word) == wanted))
+        (below || key.table == table)
+            && (plain(key.name) == wanted || key.synonyms.iter().any(|word| plain(word) == wanted))
     };
     let here = Id::ALL.iter().find(|id| id.key().table == table && means(id));
     here.or_else(|| Id::ALL.iter().find(means)).copied()

@@ -1,5 +1,6 @@
 //! One value of the file, or of an environment variable, against its row of the reference.
 
+mod address;
 mod number;
 mod time;
 
@@ -11,14 +12,15 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::fault::FaultName;
-use crate::name::{nearest, shown};
+use crate::name::{nearest, refusal, shown};
 use crate::policy::Value;
 use crate::reference::{Id, Key, Kind, RATE};
 use crate::units::clock_face;
 
+pub(crate) use address::without_password;
 use number::{integer, number, quoted};
 pub(crate) use time::as_window;
-use time::{DAY, bare_number, time, window};
+use time::{DAY, bare_number, interval, time, window};
 
 /// A fault that has no place yet. `span` is that of an element of a list, where that is smaller than the value.
 #[derive(Debug)]
@@ -101,6 +103,14 @@ pub(crate) fn read(id: Id, value: &Spanned<DeValue<'_>>, known: &Known) -> Resul
         )
         .suggest(Some(format!("[{}]", notation(other))).filter(|_| !other.is_table()))),
         (_, other) => scalar(key, other, known),
+    }
+}
+
+/// What was written, as it may be shown.
+pub(crate) fn shown_of(id: Id, written: &str) -> String {
+    match id.key().kind {
+        Kind::Address => without_password(written),
+        _ => written.to_owned(),
     }
 }
 
@@ -191,11 +201,13 @@ fn scalar(key: &Key, value: &DeValue<'_>, known: &Known) -> Result<Value, Draft>
             };
             number(key, &int.as_str().replace('_', ""), range)
         }
-        (Kind::Duration { .. } | Kind::Window, DeValue::Integer(int)) => {
+        (Kind::Duration { .. } | Kind::Interval(..) | Kind::Window, DeValue::Integer(int)) => {
             Err(bare_number(key, &int.as_str().replace('_', "")))
         }
-        (Kind::Duration { .. } | Kind::Window, DeValue::Float(float)) => Err(bare_number(key, float.as_str())),
-        (Kind::Duration { .. } | Kind::Window, DeValue::Datetime(time)) => Err(Draft::new(
+        (Kind::Duration { .. } | Kind::Interval(..) | Kind::Window, DeValue::Float(float)) => {
+            Err(bare_number(key, float.as_str()))
+        }
+        (Kind::Duration { .. } | Kind::Interval(..) | Kind::Window, DeValue::Datetime(time)) => Err(Draft::new(
             FaultName::BadDuration,
             format!("`{time}` is a time of day to TOML; a duration is a text with a unit"),
         )
@@ -211,10 +223,14 @@ fn scalar(key: &Key, value: &DeValue<'_>, known: &Known) -> Result<Value, Draft>
 
 fn string(key: &Key, text: &str, known: &Known) -> Result<Value, Draft> {
     if let Some(why) = placeholder(text) {
-        let name = if matches!(key.kind, Kind::Duration { .. } | Kind::Window) {
+        let name = if matches!(key.kind, Kind::Duration { .. } | Kind::Interval(..) | Kind::Window) {
             FaultName::BadDuration
         } else {
             FaultName::OutOfRange
+        };
+        let why = match key.kind {
+            Kind::Address => format!("{why}, or give it by the variable `RESILIENCE__FLEET__REDIS`"),
+            _ => why,
         };
         return Err(Draft::new(name, why));
     }
@@ -234,6 +250,12 @@ fn string(key: &Key, text: &str, known: &Known) -> Result<Value, Draft> {
         }
         Kind::Template => Err(unknown_name("template", text, &known.templates, known)),
         Kind::Duration { zero } => time(key, text, zero, DAY).map(Value::Duration),
+        Kind::Interval(least, most) => interval(key, text, least, most).map(Value::Duration),
+        Kind::Address => address::read(key, text),
+        Kind::Name => match refusal(text) {
+            None => Ok(Value::String(text.into())),
+            Some((why, ours)) => Err(Draft::new(FaultName::BadName, why).suggest(ours)),
+        },
         Kind::Window => window(key, text),
         _ => Err(wrong(key, "a text")),
     }

@@ -51,6 +51,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         };
         let mut written = Written {
             runtime: Level::new("runtime", 0..0),
+            fleet: None,
             defaults: None,
             templates: BTreeMap::new(),
             dependencies: BTreeMap::new(),
@@ -64,6 +65,11 @@ impl<'t, 'a> Walk<'t, 'a> {
                 ("runtime", DeValue::Table(table)) => {
                     written.runtime.header = value.span();
                     self.keys(&mut written.runtime, table, Table::Runtime);
+                }
+                ("fleet", DeValue::Table(table)) => {
+                    let mut level = Level::new("fleet", value.span());
+                    self.keys(&mut level, table, Table::Fleet);
+                    written.fleet = Some(level);
                 }
                 ("defaults", DeValue::Table(table)) => {
                     written.defaults = Some(self.level("defaults".into(), value.span(), table, Scope::Defaults));
@@ -95,7 +101,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                         written.resources.insert(name, level);
                     }
                 }
-                (known @ ("runtime" | "defaults" | "template" | "dependency" | "resource"), other) => {
+                (known @ ("runtime" | "fleet" | "defaults" | "template" | "dependency" | "resource"), other) => {
                     self.not_a_table(known, key.span(), value.span(), other);
                 }
                 _ if self.is_full() => {}
@@ -291,12 +297,16 @@ impl<'t, 'a> Walk<'t, 'a> {
                     span.clone()
                 }
             });
+            // A line with a password in it is not repeated.
+            let written = &self.text.text[at.clone()];
+            let shown = value::shown_of(id, written);
+            let hides = shown != written;
             let fault = Fault::new(draft.name, self.file, full(level, id), draft.message)
                 .at(self.text, &at)
-                .with_value(&self.text.text[at.clone()])
+                .with_value(&shown)
                 .allowed_here(id.key().allowed())
                 .suggest(draft.suggestion);
-            self.faults.push(fault);
+            self.faults.push(if hides { fault.without_echo() } else { fault });
         });
         level.entries.push(Entry {
             id,

@@ -92,6 +92,16 @@ words! {
     }
 }
 
+words! {
+    /// What an instance makes of what the others of its fleet counted.
+    Evidence {
+        /// It is shown who differs; nothing is decided by it.
+        View = "view",
+        /// Breakers too quiet to judge alone judge on what all instances counted.
+        Pooled = "pooled",
+    }
+}
+
 /// The failure kinds that a dependency counts and retries, as a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailureKinds(u8);

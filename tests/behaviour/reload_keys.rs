@@ -57,7 +57,7 @@ impl Row {
     fn policy(&self, line: &str) -> Policy {
         let line = line.to_owned();
         let (top, own) = match self.id.key().table {
-            Table::Runtime | Table::Resource => (line, String::new()),
+            Table::Runtime | Table::Fleet | Table::Resource => (line, String::new()),
             Table::Chaos => ("runtime.chaos = true".to_owned(), line),
             _ => (String::new(), line),
         };

@@ -72,6 +72,8 @@ pub(crate) struct View {
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// Whether instances are to meet at all.
+    meets: bool,
     own: Option<Report>,
     others: Vec<Report>,
     heard: Option<Instant>,
@@ -79,11 +81,23 @@ struct Inner {
 }
 
 impl View {
+    /// The instances are to meet; nothing is known of them yet.
+    pub(crate) fn meets(&self) {
+        self.lock().meets = true;
+    }
+
+    /// There is no fleet, or no longer.
+    pub(crate) fn none(&self) {
+        *self.lock() = Inner::default();
+    }
+
     /// Notes what is so here, and gives it to be published.
     pub(crate) fn take_own(&self, snapshot: &Snapshot) -> String {
         let own = report(snapshot, crate::board::now());
         let text = serde_json::to_string(&own).expect("it has text keys and finite numbers");
-        self.lock().own = Some(own);
+        let mut inner = self.lock();
+        inner.own = Some(own);
+        inner.meets = true;
         text
     }
 
@@ -106,13 +120,17 @@ impl View {
     pub(crate) fn lost(&self, why: &str) {
         let mut inner = self.lock();
         let since = inner.lost.take().map_or_else(Instant::now, |(since, _)| since);
+        inner.meets = true;
         inner.lost = Some((since, why.to_owned()));
         inner.others.clear();
     }
 
-    /// As JSON.
-    pub(crate) fn show(&self) -> serde_json::Value {
+    /// As JSON; nothing where instances do not meet.
+    pub(crate) fn show(&self) -> Option<serde_json::Value> {
         let inner = self.lock();
+        if !inner.meets {
+            return None;
+        }
         let age = inner.heard.map_or(0.0, |heard| heard.elapsed().as_secs_f64());
         let peers = inner
             .own
@@ -127,7 +145,7 @@ impl View {
             why: inner.lost.as_ref().map(|(_, why)| why.as_str()),
             peers: peers.collect(),
         };
-        serde_json::to_value(seen).expect("it has text keys and finite numbers")
+        Some(serde_json::to_value(seen).expect("it has text keys and finite numbers"))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -270,10 +288,14 @@ mod tests {
     fn what_is_no_report_is_nobodys_and_silence_forgets() {
         let view = View::default();
         let good = serde_json::to_string(&of("api-02", "a", &[])).expect("JSON");
+        assert_eq!(view.show(), None);
+        view.meets();
         view.take(&[good, "<script>".to_owned(), "{}".to_owned()]);
-        assert_eq!(view.show()["instances"], 2);
+        assert_eq!(view.show().expect("they meet")["instances"], 2);
         view.lost("gone");
-        let shown = view.show();
+        let shown = view.show().expect("they meet");
         assert_eq!((&shown["instances"], &shown["why"]), (&1.into(), &"gone".into()));
+        view.none();
+        assert_eq!(view.show(), None);
     }
 }

@@ -154,3 +154,26 @@ fn a_broken_overrides_file_is_told_and_hides_nothing() {
         "{err}"
     );
 }
+
+#[test]
+fn the_fleet_is_explained_with_its_places_and_without_its_password() {
+    let text = format!("{POLICY}[fleet]\nredis = \"redis://:hunter2@cache/\"\nevidence = \"pooled\"\n");
+    let desk = Desk::new();
+    let file = desk.file("resilience.toml", &text);
+    let (code, out, err) = run(&["explain", "@"], &[&file]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let line = "the instances meet: fleet.redis = redis://…@cache/, fleet.evidence = pooled, fleet.interval = 1s\n";
+    assert!(out.ends_with(line), "{out}");
+    let (_, out, _) = run(&["explain", "@", "--format", "json"], &[&file]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["fleet"]["redis"]["value"], "redis://…@cache/");
+    assert_eq!(
+        (&json["fleet"]["evidence"]["line"], &json["fleet"]["interval"]["from"]),
+        (&17.into(), &"built in".into())
+    );
+    let (_, out, _) = run(
+        &["explain", "@", "--format", "json"],
+        &[&desk.file("plain.toml", POLICY)],
+    );
+    assert!(!out.contains("fleet"), "{out}");
+}

@@ -100,11 +100,16 @@ const fn last_part(path: &'static str) -> &'static str {
 }
 
 use Kind::{
-    Bool, Duration, Integer, Number, Path, RateOrOff, Rates, Resources, Template, Text, Version, Window, Word, Words,
+    Address, Bool, Duration, Integer, Interval, Name, Number, Path, RateOrOff, Rates, Resources, Template, Text,
+    Version, Window, Word, Words,
 };
 
 const TIME: Kind = Duration { zero: false };
 const PAUSE: Kind = Duration { zero: true };
+const EXCHANGE: Kind = Interval(
+    std::time::Duration::from_millis(100),
+    std::time::Duration::from_secs(60),
+);
 const SLOTS: Kind = Integer(1, 1_000_000);
 const WINDOW_CALLS: Kind = Integer(1, 100_000);
 
@@ -114,6 +119,11 @@ keys! {
     Instance Runtime "instance" Text, "RESILIENCE_INSTANCE, else HOSTNAME, else the host's name", Restart, "", "the name of this instance in metrics and reports", &["instanceId", "instance_name"];
     Overrides Runtime "overrides" Path, "resilience.overrides.toml", AtOnce, "", "the operator's overrides, a file beside the policy file; may be missing", &[];
     ChaosSwitch Runtime "chaos" Bool, "false", AtOnce, "", "a chaos table acts only where this is true", &["chaosEnabled"];
+
+    FleetRedis Fleet "fleet.redis" Address, "required", Exchange, "for no fleet remove the table", "where the instances meet; a password belongs into the variable `RESILIENCE__FLEET__REDIS`", &["url", "redis_url", "address", "addr", "host", "endpoint"];
+    FleetName Fleet "fleet.name" Name, "the program's name", Exchange, "", "the name of this service there, for several that share a Redis", &["service", "cluster", "group", "prefix", "namespace"];
+    FleetEvidence Fleet "fleet.evidence" Word(&["view", "pooled"]), "view", Exchange, "`view` decides nothing", "`view` shows who differs; `pooled` lets breakers that are too quiet to judge alone judge on what all instances counted", &["mode", "share", "sharing"];
+    FleetInterval Fleet "fleet.interval" EXCHANGE, "1s", Exchange, "", "how often an instance publishes and reads", &["period", "every", "poll_interval"];
 
     Inherits Dependency "inherits" Template, "none", AtOnce, "remove the key", "one template; keys merge one by one", &["baseConfig", "extends", "base", "template"];
     About Dependency "about" Text, "none", Words, "remove the key", "what the dependency is, for people", &["description", "comment"];

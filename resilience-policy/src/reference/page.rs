@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Id, Key, Kind, Table};
+use crate::units::format_duration;
 
 const HEAD: &str = "\
 # Reference: `resilience.toml`
@@ -19,19 +20,26 @@ A **duration** is a number and one of `us ms s m h`, parts may be joined (`1m30s
 |---|---|
 ";
 
-const CLASSES: [super::Reload; 7] = [
+const CLASSES: [super::Reload; 8] = [
     super::Reload::AtOnce,
     super::Reload::NextCall,
     super::Reload::WindowEmpty,
     super::Reload::Cooldown,
     super::Reload::Drains,
+    super::Reload::Exchange,
     super::Reload::Restart,
     super::Reload::Words,
 ];
 
-const TABLES: [(Table, &str, &str); 10] = [
+const TABLES: [(Table, &str, &str); 11] = [
     (Table::Top, "Above the first header", ""),
     (Table::Runtime, "`[runtime]`", "This process. All keys may be missing."),
+    (
+        Table::Fleet,
+        "`[fleet]`",
+        "Where the instances of the service meet. `resilience-admin` with its feature `fleet` reads it; without the table there \
+         is no fleet.",
+    ),
     (
         Table::Dependency,
         "`[dependency.NAME]`",
@@ -117,6 +125,7 @@ fn range(key: &Key) -> String {
     match key.kind {
         Kind::Duration { zero: false } => "above 0, up to 24h".into(),
         Kind::Duration { zero: true } => "\"0s\" to 24h".into(),
+        Kind::Interval(least, most) => format!("{} to {}", format_duration(least), format_duration(most)),
         Kind::Window => "1 to 100000 calls, or up to 1h".into(),
         Kind::Integer(least, most) => format!("{least} to {most}"),
         _ => key.allowed(),
@@ -127,7 +136,7 @@ impl Key {
     /// What a value of it counts.
     pub const fn unit(&self) -> &'static str {
         match self.kind {
-            Kind::Duration { .. } => "duration",
+            Kind::Duration { .. } | Kind::Interval(..) => "duration",
             Kind::Window => "calls or duration",
             Kind::Integer(..) | Kind::Version => "whole number",
             Kind::Number(range) if range.share => "fraction",
@@ -139,7 +148,8 @@ impl Key {
             Kind::Path => "path",
             Kind::Word(_) => "word",
             Kind::Words(_) => "words",
-            Kind::Template => "name",
+            Kind::Address => "address",
+            Kind::Template | Kind::Name => "name",
             Kind::Resources => "names",
         }
     }

@@ -86,6 +86,20 @@ pub(super) fn time(key: &Key, text: &str, zero: bool, most: Duration) -> Result<
     }
 }
 
+pub(super) fn interval(key: &Key, text: &str, least: Duration, most: Duration) -> Result<Duration, Draft> {
+    let read = time(key, text, false, most)?;
+    if read < least {
+        let message = format!(
+            "`{}` is shorter than {}: it is {}",
+            key.name,
+            format_duration(least),
+            key.allowed()
+        );
+        return Err(Draft::new(FaultName::OutOfRange, message));
+    }
+    Ok(read)
+}
+
 fn format_hours(most: Duration) -> String {
     if most == DAY {
         "24h".into()

@@ -44,6 +44,23 @@ pub(super) fn rows() -> Vec<Row> {
             live.change();
             assert!(live.runtime.policy().runtime().overrides.ends_with("b.toml"));
         }),
+        // What the exchange makes of them is shown with a real Redis, in `resilience-admin`.
+        row!(FleetRedis Exchange "far", "", "fleet.redis = \"redis://a/\"" => "fleet.redis = \"redis://b/\"", |live| {
+            live.change();
+            assert_eq!(live.runtime.policy().fleet().unwrap().redis, "redis://b/");
+        }),
+        row!(FleetName Exchange "far", "", "fleet = { redis = \"redis://a/\", name = \"a\" }" => "fleet = { redis = \"redis://a/\", name = \"b\" }", |live| {
+            live.nothing_moves().await;
+            assert_eq!(live.runtime.policy().fleet().unwrap().name.as_deref(), Some("b"));
+        }),
+        row!(FleetEvidence Exchange "far", "", "fleet = { redis = \"redis://a/\", evidence = \"view\" }" => "fleet = { redis = \"redis://a/\", evidence = \"pooled\" }", |live| {
+            live.nothing_moves().await;
+            assert_eq!(live.runtime.policy().fleet().unwrap().evidence.as_str(), "pooled");
+        }),
+        row!(FleetInterval Exchange "far", "", "fleet = { redis = \"redis://a/\", interval = \"1s\" }" => "fleet = { redis = \"redis://a/\", interval = \"5s\" }", |live| {
+            live.nothing_moves().await;
+            assert_eq!(live.runtime.policy().fleet().unwrap().interval, secs(5));
+        }),
         row!(ChaosSwitch AtOnce "far", "chaos.failure = 1.0", "runtime.chaos = false" => "runtime.chaos = true", |live| {
             assert_eq!(live.one("S").await, "ok");
             live.change();
