@@ -62,10 +62,18 @@ export function state(card) {
   }
   if (!card.state) return "no breaker: calls flow";
   if (card.state === "closed" && tooFew(card)) {
+    if (card.others) return `${fleetOf(card)}: too few to judge`;
     return card.calls === 0 ? "closed: no calls to judge" : `${card.calls} of ${card.minimum_calls} calls: too few to judge`;
   }
   const text = STATES[card.state] ?? card.state;
   return card.state === "closed" ? [text, ...worries(card)].join(", but ") : text;
+}
+
+// What this instance and the others have in the window together.
+function fleetOf(card) {
+  const { calls, instances } = card.others;
+  const who = instances.length === 1 ? instances[0] : `${instances.length} others`;
+  return `${count(card.calls + calls)} of ${card.minimum_calls} calls, ${count(calls)} of them on ${who}`;
 }
 
 // What is not well although calls flow.
@@ -84,7 +92,7 @@ export function plain(word) {
 }
 
 export function tooFew(card) {
-  return card.minimum_calls !== undefined && card.calls < card.minimum_calls;
+  return card.minimum_calls !== undefined && card.calls + (card.others?.calls ?? 0) < card.minimum_calls;
 }
 
 const CAUSES = {
@@ -129,7 +137,15 @@ export function why(record) {
     const name = record.from === "closed" ? "limit" : plain(threshold.key.split(".").pop());
     parts.push(`${name} ${number(threshold)}`);
   }
+  if (record.pooled) parts.push(evidence(record));
   return parts.join("; ");
+}
+
+// Where the results come from that opened it.
+function evidence({ cause, pooled }) {
+  const sort = { slow_rate: "slow", bad_rate: "bad" }[cause] ?? "failed";
+  const of = (results) => `${count(results[sort])} of ${count(results.calls)}`;
+  return `here ${of(pooled.own)}, in all ${pooled.instances} instances ${of(pooled.fleet)}`;
 }
 
 // A number of the policy as people say it, with where it stands.
@@ -183,7 +199,8 @@ export function fleet(fleet) {
   if (fleet.lost_for !== undefined) {
     return `fleet: nothing heard for ${lasts(fleet.lost_for)} (${fleet.why}); this instance goes on by itself`;
   }
-  const others = fleet.instances === 1 ? "no other instance" : `${fleet.instances} instances`;
+  const pooled = fleet.evidence === "pooled" ? ", evidence pooled" : "";
+  const others = `${fleet.instances === 1 ? "no other instance" : `${fleet.instances} instances`}${pooled}`;
   if (fleet.peers.length === 0) return `fleet: ${others}${fleet.instances === 1 ? "" : ", all agree"}`;
   return `fleet: ${others}; ${fleet.peers.map(peer).join("; ")}`;
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use resilience_runtime::{DependencySnapshot, OverrideSnapshot, Policy, TransitionSnapshot};
+use resilience_runtime::{DependencySnapshot, OthersSnapshot, OverrideSnapshot, Policy, TransitionSnapshot};
 use serde::Serialize;
 
 /// Calls by who answered them.
@@ -85,6 +85,8 @@ pub(crate) struct Card<'a> {
     fail: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     minimum_calls: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    others: Option<&'a OthersSnapshot>,
     #[serde(flatten)]
     limits: Limits,
 }
@@ -149,6 +151,7 @@ impl<'a> Card<'a> {
             about: dependency.about.as_deref(),
             fail: dependency.fail,
             minimum_calls: dependency.minimum_calls,
+            others: dependency.others.as_ref(),
             limits: Limits::of(policy, name),
         }
     }

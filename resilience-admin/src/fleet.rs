@@ -1,5 +1,5 @@
-//! The other instances of the service, as far as they differ from this one: each publishes what of it is not at peace to
-//! a Redis, and reads what the others published. Nothing is decided by it, and no call waits for it.
+//! The other instances of the service: each publishes to a Redis what of it is not at peace and, where evidence is pooled,
+//! what its quiet breakers counted, and reads what the others published. No call waits for it.
 
 mod exchange;
 mod store;
@@ -17,8 +17,8 @@ pub(crate) use view::View;
 ///
 /// For services whose policy has no `[fleet]` table; where there is one, it counts and this does not.
 ///
-/// Every interval one task publishes what of this instance is not at peace and reads what the others said. While the Redis
-/// is gone, slow or frozen, the page says so, and everything else goes on by itself: no guarded call and no other answer
+/// Every interval one task publishes what of this instance is not at peace and reads what the others said. Nothing is decided
+/// by that, unless evidence is [`pooled`](Self::pooled). While the Redis is gone, slow or frozen, the page says so, and everything else goes on by itself: no guarded call and no other answer
 /// of the router waits for it.
 ///
 /// ```
@@ -38,6 +38,7 @@ pub struct Fleet {
     client: redis::Client,
     name: String,
     interval: Duration,
+    pooled: bool,
 }
 
 impl Fleet {
@@ -54,6 +55,7 @@ impl Fleet {
             client,
             name: "default".to_owned(),
             interval: Duration::from_secs(2),
+            pooled: false,
         })
     }
 
@@ -71,12 +73,23 @@ impl Fleet {
         self
     }
 
+    /// Lets breakers that are too quiet to judge alone judge on what all instances counted:
+    /// [`Runtime::pool`](resilience_runtime::Runtime::pool).
+    #[must_use]
+    pub fn pooled(mut self) -> Self {
+        self.pooled = true;
+        self
+    }
+
     /// That of the policy's `[fleet]` table; nothing without one.
     fn of(policy: &Policy) -> Option<Result<Self, FleetError>> {
         let written = policy.fleet()?;
         let name = written.name.clone().unwrap_or_else(program);
         let fleet = Self::new(&written.redis);
-        Some(fleet.map(|fleet| fleet.name(name).interval(written.interval)))
+        Some(fleet.map(|fleet| Self {
+            pooled: written.evidence.as_str() == "pooled",
+            ..fleet.name(name).interval(written.interval)
+        }))
     }
 
     /// Whether both meet at the same place.
@@ -98,6 +111,7 @@ impl fmt::Debug for Fleet {
         f.debug_struct("Fleet")
             .field("name", &self.name)
             .field("interval", &self.interval)
+            .field("pooled", &self.pooled)
             .finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use resilience_admin::{Admin, Fleet};
+use resilience_admin::Admin;
 use resilience_runtime::{Guard, Policy, Runtime};
 use resilience_test_servers::Redis;
 use serde_json::Value;
@@ -39,6 +39,9 @@ async fn three_instances_see_where_they_differ_and_lose_nothing_with_the_redis()
             .await;
     }
 
+    quiet_ones_open_together(&mut fleet).await;
+    one_meets_elsewhere(&mut fleet).await;
+
     // One instance's breaker opens: everybody knows which, and it knows that it is alone.
     fleet[1].tell("fail").await;
     let view = fleet[0]
@@ -69,8 +72,17 @@ async fn three_instances_see_where_they_differ_and_lose_nothing_with_the_redis()
     fleet[0]
         .until("the frozen Redis is lost", |view| view["lost_for"].is_number())
         .await;
+    // Nobody hears of anybody: five failures of others stay unknown, and the sixth opens nothing.
+    for (process, times) in fleet.iter_mut().zip([1, 5, 0]) {
+        for _ in 0..times {
+            process.tell("fail another").await;
+        }
+    }
     sleep(3 * INTERVAL).await;
     let frozen = fleet[0].slowest().await;
+    let another = fleet[0].dependency("another").await;
+    assert_eq!((&another["state"], &another["calls"]), (&"closed".into(), &1.into()));
+    assert_eq!(another.get("others"), None, "{another}");
     let view = fleet[0].view().await;
     assert_eq!(
         (&view["instances"], &view["peers"]),
@@ -81,6 +93,15 @@ async fn three_instances_see_where_they_differ_and_lose_nothing_with_the_redis()
     fleet[0]
         .until("the others are back", |view| view["instances"] == 3)
         .await;
+
+    // What was counted meanwhile is told now.
+    let another = fleet[0].until_open("another", "the five are heard of").await;
+    assert_eq!(another["opened"]["pooled"]["fleet"]["failed"], 6, "{another}");
+    assert_eq!(
+        fleet[2].dependency("another").await["state"],
+        "closed",
+        "it has seen none itself"
+    );
 
     redis.kill();
     fleet[0]
@@ -105,25 +126,65 @@ async fn three_instances_see_where_they_differ_and_lose_nothing_with_the_redis()
     fleet[0].until("api-03 is gone", |view| view["instances"] == 2).await;
 }
 
+/// Two failures in each are too few for any of them, and enough for all together.
+async fn quiet_ones_open_together(fleet: &mut [Process]) {
+    for process in &mut *fleet {
+        process.tell("fail once").await;
+        process.tell("fail once").await;
+    }
+    for process in &*fleet {
+        let open = process.until_open("quiet", "all have seen six of six").await;
+        let pooled = &open["opened"]["pooled"];
+        assert_eq!(
+            (
+                &pooled["own"]["failed"],
+                &pooled["fleet"]["failed"],
+                &pooled["instances"]
+            ),
+            (&2.into(), &6.into(), &3.into()),
+            "{open}"
+        );
+        assert_eq!(
+            (&open["opened"]["calls"], &open["cause"]),
+            (&6.into(), &"failure_rate".into())
+        );
+    }
+}
+
+/// Whoever is told to meet elsewhere does, and comes back when it is told so.
+async fn one_meets_elsewhere(fleet: &mut [Process]) {
+    fleet[2].tell("elsewhere").await;
+    fleet[0].until("api-03 went", |view| view["instances"] == 2).await;
+    fleet[2].tell("back").await;
+    fleet[0].until("api-03 came back", |view| view["instances"] == 3).await;
+}
+
 /// One instance of the service: the admin router, a load, and what it is told on its standard input.
 async fn instance(redis: &str) {
-    let policy = |timeout: &str| {
+    let policy = |timeout: &str, fleet: &str| {
         let breaker = "{ window = \"20 calls\", cooldown = \"1h\", cooldown_max = \"1h\" }";
         let payrail =
             format!("[dependency.payrail]\nfail = \"closed\"\ntimeout = \"{timeout}\"\nbreaker = {breaker}\n");
-        let redis = "[dependency.redis]\nfail = \"open\"\ntimeout = \"1s\"\nbreaker = {}\n";
-        Policy::from_toml(&format!("version = 1\n{payrail}{redis}")).expect("a good policy")
+        let quiet = "fail = \"closed\"\ntimeout = \"1s\"\nbreaker = { window = \"1h\", minimum_calls = 6, cooldown = \"1h\", cooldown_max = \"1h\" }";
+        let quiet = format!("[dependency.quiet]\n{quiet}\n[dependency.another]\n{quiet}\n");
+        let free = "[dependency.redis]\nfail = \"open\"\ntimeout = \"1s\"\nbreaker = {}\n";
+        let fleet = format!(
+            "[fleet]\nredis = \"{redis}\"\nname = \"{fleet}\"\nevidence = \"pooled\"\ninterval = \"{}ms\"\n",
+            INTERVAL.as_millis()
+        );
+        Policy::from_toml(&format!("version = 1\n{fleet}{payrail}{quiet}{free}")).expect("a good policy")
     };
-    let runtime = Runtime::new(policy("1s"));
-    let fleet = Fleet::new(redis).expect("an address").name("test").interval(INTERVAL);
+    let runtime = Runtime::new(policy("1s", "test"));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     println!("\nat http://{}", listener.local_addr().expect("it is bound"));
-    let app: Router = Admin::new(runtime.clone()).fleet(fleet).router();
+    let app: Router = Admin::new(runtime.clone()).router();
     tokio::spawn(async move { axum::serve(listener, app).await });
 
     let took = Arc::new(Mutex::new(Vec::new()));
     tokio::spawn(load(runtime.guard("redis").expect("known"), Arc::clone(&took)));
-    let payrail = runtime.guard("payrail").expect("known");
+    let guard = |name| runtime.guard(name).expect("known");
+    let (payrail, quiet, another) = (guard("payrail"), guard("quiet"), guard("another"));
+    let late = || async { Err::<(), _>(io::Error::from(io::ErrorKind::TimedOut)) };
     let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
     std::thread::spawn(move || {
         io::stdin()
@@ -136,12 +197,14 @@ async fn instance(redis: &str) {
         match line.as_str() {
             "fail" => {
                 for _ in 0..20 {
-                    let _ = payrail
-                        .call(|| async { Err::<(), _>(io::Error::from(io::ErrorKind::TimedOut)) })
-                        .await;
+                    let _ = payrail.call(late).await;
                 }
             }
-            "reload" => drop(runtime.reload(policy("2s")).expect("a good policy")),
+            "fail once" => drop(quiet.call(late).await),
+            "fail another" => drop(another.call(late).await),
+            "reload" => drop(runtime.reload(policy("2s", "test")).expect("a good policy")),
+            "elsewhere" => drop(runtime.reload(policy("1s", "elsewhere")).expect("a good policy")),
+            "back" => drop(runtime.reload(policy("1s", "test")).expect("a good policy")),
             "p99" => {
                 let mut took: Vec<Duration> = std::mem::take(&mut *took.lock().expect("no panic under it"));
                 took.sort();
@@ -229,6 +292,25 @@ impl Process {
             .await
             .expect("an answer");
         answer.json().await.expect("JSON")
+    }
+
+    async fn dependency(&self, name: &str) -> Value {
+        let answer = reqwest::get(format!("{}/dependency/{name}", self.address))
+            .await
+            .expect("an answer");
+        answer.json::<Value>().await.expect("JSON")["snapshot"].take()
+    }
+
+    async fn until_open(&self, name: &str, what: &str) -> Value {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let found = self.dependency(name).await;
+            if found["state"] == "open" {
+                return found;
+            }
+            assert!(Instant::now() < end, "never so: {what}: {found}");
+            sleep(Duration::from_millis(50)).await;
+        }
     }
 
     async fn until(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::attempts::Ending;
 use crate::dependency::Pinned;
+pub(crate) use crate::history::Pooled;
 use crate::layer::breaker::Transition;
 use crate::observe;
 use crate::outcome::Outcome;
@@ -60,6 +61,8 @@ pub(crate) enum Event<'a> {
         /// The last kinds of bad results, newest first.
         kinds: &'a dyn Display,
         policy_hash: &'a str,
+        /// Where the counts come from, if not from this instance alone.
+        evidence: Option<&'a dyn Display>,
     },
     Rejected {
         dependency: &'a str,
@@ -184,6 +187,7 @@ impl<'a> Event<'a> {
                 counts,
                 kinds,
                 policy_hash,
+                evidence,
             } => {
                 fields.extend([
                     ("dependency", Text(dependency)),
@@ -202,6 +206,7 @@ impl<'a> Event<'a> {
                     ("kinds", Shown(kinds)),
                     ("policy_hash", Text(policy_hash)),
                 ]);
+                fields.extend(evidence.map(|evidence| ("evidence", Shown(evidence))));
             }
             Self::Rejected {
                 dependency,
@@ -311,6 +316,15 @@ pub(crate) fn transition(pinned: &Pinned, made: Transition) {
 
 /// A change that an attempt made which ended well; only its call will count it.
 pub(crate) fn transition_by(pinned: &Pinned, made: Transition, by: Option<Ending>) {
+    tell_transition(pinned, made, by, None);
+}
+
+/// A change that own results and those of other instances made together.
+pub(crate) fn transition_pooled(pinned: &Pinned, made: Transition, pooled: Pooled) {
+    tell_transition(pinned, made, None, Some(pooled));
+}
+
+fn tell_transition(pinned: &Pinned, made: Transition, by: Option<Ending>, pooled: Option<Pooled>) {
     let Some(numbers) = &pinned.settings.breaker else {
         return;
     };
@@ -323,7 +337,11 @@ pub(crate) fn transition_by(pinned: &Pinned, made: Transition, by: Option<Ending
         at: made.at,
         cooldown: made.cooldown,
     });
-    let record = why::keep(pinned, numbers, made, by);
+    let record = why::keep(pinned, numbers, made, by, pooled);
+    let evidence = record
+        .change
+        .pooled
+        .map(|pooled| why::Evidence(record.change.cause, pooled));
     emit(&Event::Transition {
         dependency: pinned.breaker_name(),
         instance: pinned.instance(),
@@ -338,6 +356,7 @@ pub(crate) fn transition_by(pinned: &Pinned, made: Transition, by: Option<Ending
         counts: &why::Counts(&record),
         kinds: &why::Kinds(&record),
         policy_hash: &record.policy,
+        evidence: evidence.as_ref().map(|evidence| evidence as &dyn Display),
     });
 }
 

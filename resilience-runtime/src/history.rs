@@ -9,6 +9,7 @@ use resilience_policy::reference::Id;
 use resilience_policy::{Dependency as Settings, Effective};
 
 use crate::attempts::{Counts, Ending};
+use crate::layer::breaker::Totals;
 use crate::outcome::FailureKind;
 use crate::words::{Cause, State};
 
@@ -69,6 +70,18 @@ pub(crate) struct Change {
     pub(crate) failure_rate: Option<f64>,
     pub(crate) slow_rate: Option<f64>,
     pub(crate) cooldown: Option<u64>,
+    /// Where the results come from, if not from this instance alone.
+    pub(crate) pooled: Option<Pooled>,
+}
+
+/// Own results, and those of all instances together, that made a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pooled {
+    pub(crate) own: Totals,
+    /// The own ones among them.
+    pub(crate) fleet: Totals,
+    /// Those that counted any, this one included.
+    pub(crate) instances: usize,
 }
 
 impl Record {
@@ -262,6 +275,7 @@ mod tests {
             failure_rate: None,
             slow_rate: None,
             cooldown: None,
+            pooled: None,
         };
         let settings = policy.shared().next().unwrap();
         history.change(change, counts, settings, &policy.hash().into())

@@ -99,6 +99,7 @@ mod dependency;
 mod event;
 mod failure;
 mod fallback;
+mod fleet;
 mod guard;
 mod history;
 mod identity;
@@ -144,6 +145,7 @@ pub use resilience_policy::{Change, Fault, Mode, Policy, PolicyError};
 pub use available::available;
 pub use circle::Circle;
 pub use failure::Failure;
+pub use fleet::Counted;
 pub use guard::{CallOnce, Guard};
 pub use init::{InitError, Resilience, init, init_from};
 pub use missing::Missing;
@@ -156,7 +158,7 @@ pub use runtime::KeptMetrics;
 pub use runtime::{OverrideError, ReloadError, ReloadReport, Runtime, Scope, UnknownDependency};
 pub use served::{Freshness, Served};
 pub use snapshot::{
-    DependencySnapshot, NumberSnapshot, NumberValue, OverrideSnapshot, PolicySnapshot, ReloadsSnapshot,
-    RequestsSnapshot, Snapshot, ThresholdSnapshot, TransitionSnapshot,
+    DependencySnapshot, NumberSnapshot, NumberValue, OthersSnapshot, OverrideSnapshot, PolicySnapshot, PooledSnapshot,
+    ReloadsSnapshot, RequestsSnapshot, ResultsSnapshot, Snapshot, ThresholdSnapshot, TransitionSnapshot,
 };
 pub use words::State;

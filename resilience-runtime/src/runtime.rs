@@ -2,6 +2,7 @@
 
 mod compiled_in;
 mod current;
+mod fleet;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod overrides;
@@ -33,6 +34,7 @@ use crate::circle;
 use crate::clock;
 use crate::dependency::{Entry, Parts, Pinned, State};
 use crate::event::{self, Event};
+use crate::fleet::Pool;
 use crate::guard::{self, Guard};
 use crate::init::InitError;
 use crate::missing::{self, Missing};
@@ -72,6 +74,8 @@ struct Inner {
     reloads: Mutex<Reloads>,
     /// Requests to this service, where a layer counts them.
     requests: Tally,
+    /// What other instances counted, where they tell each other.
+    pool: Mutex<Pool>,
     /// Names that the policy lacks and that were said to be lacking.
     said: Mutex<HashSet<String>>,
     #[cfg(feature = "metrics")]
@@ -108,6 +112,7 @@ impl Runtime {
                 refusal: Mutex::new(None),
                 reloads: Mutex::default(),
                 requests: Tally::default(),
+                pool: Mutex::default(),
                 said: Mutex::new(HashSet::new()),
                 #[cfg(feature = "metrics")]
                 metrics: crate::observe::metrics::OfRuntime::default(),

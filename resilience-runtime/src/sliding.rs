@@ -50,6 +50,15 @@ impl<const N: usize, const W: usize> Sliding<N, W> {
         self.totals
     }
 
+    /// The slices that hold a count, oldest first: when each began, and what it holds.
+    pub(crate) fn slices(&mut self, now: u64) -> impl Iterator<Item = (u64, [u32; W])> + '_ {
+        self.forget(now);
+        let oldest = self.newest.saturating_sub(N as u64 - 1);
+        let held = if self.live { oldest..self.newest + 1 } else { 0..0 };
+        held.map(|slice| (self.origin + slice * self.slice, self.slices[Self::place(slice)]))
+            .filter(|(_, counts)| *counts != [0; W])
+    }
+
     /// Everything is forgotten.
     pub(crate) fn clear(&mut self) {
         if self.live {
@@ -120,6 +129,19 @@ mod tests {
         window.add(5_000, [1]);
         window.add(100, [1]);
         assert_eq!(window.totals(5_100), [2]);
+    }
+
+    #[test]
+    fn its_slices_are_told_with_their_beginning_until_they_leave() {
+        let mut window = Sliding::<10, 1>::new(1_000);
+        window.add(5_000, [1]);
+        window.add(5_050, [2]);
+        window.add(5_320, [4]);
+        assert_eq!(window.slices(5_400).collect::<Vec<_>>(), [(5_000, [3]), (5_300, [4])]);
+        assert_eq!(window.slices(6_000).collect::<Vec<_>>(), [(5_300, [4])]);
+        assert_eq!(window.slices(9_000).count(), 0);
+        window.add(9_001, [1]);
+        assert_eq!(window.slices(9_001).collect::<Vec<_>>(), [(9_001, [1])]);
     }
 
     #[test]

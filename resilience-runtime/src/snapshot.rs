@@ -3,7 +3,10 @@
 mod collect;
 mod record;
 
-pub use record::{NumberSnapshot, NumberValue, ReloadsSnapshot, ThresholdSnapshot, TransitionSnapshot};
+pub use record::{
+    NumberSnapshot, NumberValue, OthersSnapshot, PooledSnapshot, ReloadsSnapshot, ResultsSnapshot, ThresholdSnapshot,
+    TransitionSnapshot,
+};
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -144,6 +147,9 @@ pub struct DependencySnapshot {
     pub never_ran: Vec<&'static str>,
     /// The numbers in force, with where each stands.
     pub numbers: Vec<NumberSnapshot>,
+    /// What other instances add to the window, where it holds too little to judge alone and they tell each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<OthersSnapshot>,
 }
 
 /// An override in force.
@@ -193,7 +199,11 @@ impl Runtime {
         let dependencies = self
             .entries()
             .iter()
-            .map(|(name, entry)| (name.to_string(), collect::of_entry(entry)))
+            .map(|(name, entry)| {
+                let mut found = collect::of_entry(entry);
+                found.others = self.others(entry).map(record::others);
+                (name.to_string(), found)
+            })
             .collect();
         Snapshot {
             instance: self.instance().to_owned(),

@@ -27,6 +27,7 @@ mod modes;
 mod panics;
 mod policy_faults;
 mod policy_file;
+mod pooled;
 mod reload;
 mod reload_keys;
 mod retry;

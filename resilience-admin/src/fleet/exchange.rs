@@ -30,12 +30,14 @@ pub(crate) async fn share(shared: Weak<Shared>, code: Option<Fleet>, view: Arc<V
         let Some(alive) = shared.upgrade() else { break };
         let pause = match wanted(&alive.runtime, code.as_ref()) {
             None => {
+                alive.runtime.unpool();
                 drop(alive);
                 leave(&mut met).await;
                 view.none();
                 IDLE
             }
             Some(Err(error)) => {
+                alive.runtime.unpool();
                 drop(alive);
                 leave(&mut met).await;
                 view.lost(&error.to_string());
@@ -50,14 +52,23 @@ pub(crate) async fn share(shared: Weak<Shared>, code: Option<Fleet>, view: Arc<V
                     let store = Store::new(fleet.client.clone(), &fleet.name, &me, patience);
                     (fleet.clone(), store)
                 });
-                let mine = view.take_own(&alive.runtime.snapshot());
+                let counted = fleet.pooled.then(|| alive.runtime.counted());
+                let mine = view.take_own(&alive.runtime.snapshot(), counted);
                 drop(alive);
                 let exchange = store.exchange(&mine, fleet.interval * KEPT);
-                match timeout(patience, exchange).await {
+                let heard = match timeout(patience, exchange).await {
                     Ok(Ok(others)) => view.take(&others),
                     Ok(Err(error)) => view.lost(&error.to_string()),
                     Err(_) => view.lost("it does not answer in time"),
+                };
+                let Some(alive) = shared.upgrade() else { break };
+                if fleet.pooled {
+                    // Also when nothing was heard: what had been heard still counts, until it is too old.
+                    alive.runtime.pool(&heard);
+                } else {
+                    alive.runtime.unpool();
                 }
+                drop(alive);
                 // Instances that started together do not ask together: a tenth less or more.
                 let percent = 90 + u32::try_from(chance.hash_one(round) % 21).unwrap_or_default();
                 fleet.interval * percent / 100

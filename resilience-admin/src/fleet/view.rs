@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use resilience_runtime::{DependencySnapshot, Snapshot};
+use resilience_runtime::{Counted, DependencySnapshot, Snapshot};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 /// What others publish is read, but not without bound.
 const MOST_INSTANCES: usize = 500;
+/// In bytes: what ten thousand dependencies need.
+const LONGEST_REPORT: usize = 2 * 1024 * 1024;
 
 /// What one instance says of itself: its policy, and the dependencies that are not closed and enforced.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +20,9 @@ struct Report {
     /// For how long that policy has been in force.
     hash_for: f64,
     away: BTreeMap<String, Away>,
+    /// What its quiet breakers counted, where it pools evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<Counted>,
 }
 
 /// A dependency that is not closed and enforced.
@@ -56,6 +61,8 @@ struct Peer<'a> {
 struct Seen<'a> {
     /// This one included.
     instances: usize,
+    /// `view`, or `pooled` where breakers too quiet to judge alone judge on what all counted.
+    evidence: &'static str,
     /// For how long nothing has been heard of the others, if that is so, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost_for: Option<f64>,
@@ -74,6 +81,7 @@ pub(crate) struct View {
 struct Inner {
     /// Whether instances are to meet at all.
     meets: bool,
+    pooled: bool,
     own: Option<Report>,
     others: Vec<Report>,
     heard: Option<Instant>,
@@ -92,37 +100,46 @@ impl View {
     }
 
     /// Notes what is so here, and gives it to be published.
-    pub(crate) fn take_own(&self, snapshot: &Snapshot) -> String {
-        let own = report(snapshot, crate::board::now());
+    pub(crate) fn take_own(&self, snapshot: &Snapshot, counted: Option<Counted>) -> String {
+        let pooled = counted.is_some();
+        let own = Report {
+            counted,
+            ..report(snapshot, crate::board::now())
+        };
         let text = serde_json::to_string(&own).expect("it has text keys and finite numbers");
         let mut inner = self.lock();
         inner.own = Some(own);
-        inner.meets = true;
+        (inner.meets, inner.pooled) = (true, pooled);
         text
     }
 
-    /// Notes what the others published. What is no report of ours is nobody's.
-    pub(crate) fn take(&self, others: &[String]) {
+    /// Notes what the others published, and gives what they counted. What is no report of ours is nobody's.
+    pub(crate) fn take(&self, others: &[String]) -> Vec<Counted> {
         let read = others
             .iter()
             .take(MOST_INSTANCES)
+            .filter(|text| text.len() <= LONGEST_REPORT)
             .filter_map(|text| serde_json::from_str(text).ok());
+        let mut read: Vec<Report> = read.collect();
+        let counted = read.iter_mut().filter_map(|report| report.counted.take()).collect();
         let mut inner = self.lock();
-        inner.others = read.collect();
+        inner.others = read;
         inner
             .others
             .sort_by(|one: &Report, other| one.instance.cmp(&other.instance));
         inner.heard = Some(Instant::now());
         inner.lost = None;
+        counted
     }
 
-    /// The store could not be asked. What was heard is no longer known to be so.
-    pub(crate) fn lost(&self, why: &str) {
+    /// The store could not be asked. What was heard is no longer known to be so; nobody counted anything new.
+    pub(crate) fn lost(&self, why: &str) -> Vec<Counted> {
         let mut inner = self.lock();
         let since = inner.lost.take().map_or_else(Instant::now, |(since, _)| since);
         inner.meets = true;
         inner.lost = Some((since, why.to_owned()));
         inner.others.clear();
+        Vec::new()
     }
 
     /// As JSON; nothing where instances do not meet.
@@ -138,6 +155,7 @@ impl View {
             .flat_map(|own| inner.others.iter().filter_map(move |other| compare(own, other, age)));
         let seen = Seen {
             instances: inner.others.len() + 1,
+            evidence: if inner.pooled { "pooled" } else { "view" },
             lost_for: inner
                 .lost
                 .as_ref()
@@ -159,6 +177,7 @@ fn report(snapshot: &Snapshot, now: f64) -> Report {
         instance: snapshot.instance.clone(),
         hash: snapshot.policy.hash.clone(),
         hash_for: (now - snapshot.policy.loaded_at).max(0.0),
+        counted: None,
         away: away
             .map(|(name, found)| {
                 let away = Away {
@@ -241,6 +260,7 @@ mod tests {
             instance: instance.to_owned(),
             hash: hash.to_owned(),
             hash_for: 100.0,
+            counted: None,
             away: away.collect(),
         }
     }

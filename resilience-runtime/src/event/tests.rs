@@ -20,6 +20,7 @@ fn names_and_fields_are_those_that_are_promised() {
             counts: &"10 success, 10 timeout",
             kinds: &"timeout",
             policy_hash: "7f3a91",
+            evidence: Some(&"own 3 of 3, fleet of 8 instances 21 of 24"),
         },
         Event::Rejected {
             dependency: "payrail",
@@ -89,7 +90,7 @@ fn names_and_fields_are_those_that_are_promised() {
         seen,
         [
             "breaker.transition: dependency instance from to cause calls failure_rate slow_rate cooldown_ms threshold \
-             counts kinds policy_hash",
+             counts kinds policy_hash evidence",
             "call.rejected: dependency function reason observed",
             "breaker.sample: dependency outcome slow",
             "hold.cut: dependency asked_ms obeyed_ms",

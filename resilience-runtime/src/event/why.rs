@@ -7,12 +7,19 @@ use resilience_policy::Breaker as Numbers;
 
 use crate::attempts::Ending;
 use crate::dependency::Pinned;
-use crate::history::{Change, Record};
-use crate::layer::breaker::{Transition, rate};
+use crate::history::{Change, Pooled, Record};
+use crate::layer::breaker::{Totals, Transition, rate};
+use crate::words::Cause;
 
 /// Keeps a change in the history of its breaker, and gives what was kept. `by` is a good attempt whose call is not
 /// counted yet.
-pub(super) fn keep(pinned: &Pinned, numbers: &Numbers, made: Transition, by: Option<Ending>) -> Record {
+pub(super) fn keep(
+    pinned: &Pinned,
+    numbers: &Numbers,
+    made: Transition,
+    by: Option<Ending>,
+    pooled: Option<Pooled>,
+) -> Record {
     let state = pinned.breaker_state();
     let mut counts = state.breaker_counts();
     if let Some(good @ (Ending::Success | Ending::Business)) = by {
@@ -27,6 +34,7 @@ pub(super) fn keep(pinned: &Pinned, numbers: &Numbers, made: Transition, by: Opt
         failure_rate: rate(made.totals.failed, made.totals, numbers),
         slow_rate: rate(made.totals.slow, made.totals, numbers),
         cooldown: made.cooldown,
+        pooled,
     };
     state.history.change(change, counts, &pinned.settings, &pinned.policy)
 }
@@ -45,6 +53,28 @@ impl Display for Threshold<'_> {
             (Some(variable), None) => write!(f, " by {variable}"),
             (None, _) => f.write_str(", built in"),
         }
+    }
+}
+
+/// Where the counts of a pooled change come from: `own 3 of 3, fleet of 8 instances 21 of 24`.
+pub(super) struct Evidence(pub(super) Cause, pub(super) Pooled);
+
+impl Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(cause, Pooled { own, fleet, instances }) = self;
+        let of = |totals: &Totals| match cause {
+            Cause::SlowRate => totals.slow,
+            Cause::BadRate => totals.bad,
+            _ => totals.failed,
+        };
+        write!(
+            f,
+            "own {} of {}, fleet of {instances} instances {} of {}",
+            of(own),
+            own.calls,
+            of(fleet),
+            fleet.calls
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 //! The breaker: a pure machine in a thin shell that lets the common case pass without the lock.
 
+mod pooled;
 pub(crate) mod state;
 mod window;
 
@@ -10,8 +11,9 @@ use std::sync::PoisonError;
 
 use resilience_policy::Breaker as Numbers;
 
-pub(crate) use state::{Kind, Mark, Reading, Refusal, Transition, Transitions, rate};
+pub(crate) use state::{Kind, Look, Mark, Reading, Refusal, Transition, Transitions, rate};
 use state::{Machine, Permit as Inner};
+pub(crate) use window::Totals;
 
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard};

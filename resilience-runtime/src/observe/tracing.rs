@@ -27,10 +27,12 @@ pub(crate) fn event(event: &Event<'_>) {
             counts,
             kinds,
             policy_hash,
+            evidence,
         } => {
             ::tracing::warn!(
                 target: TARGET, event = name, dependency, instance, from, to, cause, failure_rate, slow_rate, calls,
-                cooldown_ms, threshold = %threshold, counts = %counts, kinds = %kinds, policy_hash, "breaker of `{dependency}` went from {from} to {to}: {cause}",
+                cooldown_ms, threshold = %threshold, counts = %counts, kinds = %kinds, policy_hash,
+                evidence = evidence.map(::tracing::field::display), "breaker of `{dependency}` went from {from} to {to}: {cause}",
             );
         }
         Event::Rejected {

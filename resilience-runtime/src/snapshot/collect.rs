@@ -93,6 +93,7 @@ pub(super) fn of_entry(entry: &Entry) -> DependencySnapshot {
         probes: history.map(|history| probes(history.probes())).unwrap_or_default(),
         never_ran: never_ran(&pinned, &entry.name),
         numbers: record::numbers(&pinned),
+        others: None,
     }
 }
 

@@ -11,7 +11,9 @@ use super::unix;
 use crate::attempts::Ending;
 use crate::clock;
 use crate::dependency::Pinned;
+use crate::fleet::Others;
 use crate::history::Record;
+use crate::layer::breaker::Totals;
 
 /// One change of a breaker's state, with what was known at that moment.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -42,6 +44,46 @@ pub struct TransitionSnapshot {
     pub policy_hash: String,
     /// For how long it opened.
     pub cooldown: Option<f64>,
+    /// Where the results come from, if not from this instance alone; `calls` and the rates are then those of the fleet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pooled: Option<PooledSnapshot>,
+}
+
+/// The results that opened a breaker which was too quiet to judge alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct PooledSnapshot {
+    /// Those of this instance.
+    pub own: ResultsSnapshot,
+    /// Those of all instances, this one included.
+    pub fleet: ResultsSnapshot,
+    /// The instances that had any, this one included.
+    pub instances: usize,
+}
+
+/// Results in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct ResultsSnapshot {
+    /// All of them.
+    pub calls: u32,
+    /// Those that failed.
+    pub failed: u32,
+    /// Those that were slow.
+    pub slow: u32,
+    /// Those that failed or were slow.
+    pub bad: u32,
+}
+
+/// What other instances add to a window.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct OthersSnapshot {
+    /// Their results.
+    #[serde(flatten)]
+    pub results: ResultsSnapshot,
+    /// Their names.
+    pub instances: Vec<String>,
 }
 
 /// The number that decided a change, and where it stands.
@@ -136,6 +178,33 @@ pub(super) fn transition(record: &Record, now: u64) -> TransitionSnapshot {
         kinds: record.kinds().collect(),
         policy_hash: record.policy.to_string(),
         cooldown: record.change.cooldown.map(seconds),
+        pooled: record.change.pooled.map(|pooled| PooledSnapshot {
+            own: results(pooled.own),
+            fleet: results(pooled.fleet),
+            instances: pooled.instances,
+        }),
+    }
+}
+
+fn results(totals: Totals) -> ResultsSnapshot {
+    let Totals {
+        calls,
+        failed,
+        slow,
+        bad,
+    } = totals;
+    ResultsSnapshot {
+        calls,
+        failed,
+        slow,
+        bad,
+    }
+}
+
+pub(super) fn others(others: Others) -> OthersSnapshot {
+    OthersSnapshot {
+        results: results(others.totals),
+        instances: others.instances,
     }
 }
 

@@ -2,12 +2,14 @@
 //! clock, no runtime; the shell in `breaker.rs` owns those.
 
 mod half_open;
+mod pooled;
 
 use std::time::Duration;
 
 use resilience_policy::Breaker as Numbers;
 
 use half_open::HalfOpen;
+pub(crate) use pooled::Look;
 
 use super::window::{Totals, Window};
 use crate::clock::nanos;
@@ -83,6 +85,8 @@ pub(crate) struct Machine {
     /// When it left closed, however often it was half-open since.
     left_closed: Option<u64>,
     late: u64,
+    /// When the window was last emptied because the state became, or was made, a new one.
+    emptied: u64,
     probe_number: u64,
     /// The list of the probes of half-open times, kept empty between them: only the first one allocates.
     probes: Vec<(u64, u64)>,
@@ -127,6 +131,7 @@ impl Machine {
             since: now,
             left_closed: None,
             late: 0,
+            emptied: 0,
             probe_number: 0,
             probes: Vec::new(),
             draw,
@@ -301,6 +306,7 @@ impl Machine {
     pub(crate) fn reset(&mut self, cause: Cause, now: u64) -> Option<Transition> {
         let made = (self.state() != State::Closed).then(|| self.close(cause, now));
         self.window.clear();
+        self.emptied = now;
         self.run = 0;
         self.openings = 0;
         made
@@ -359,6 +365,7 @@ impl Machine {
     fn close(&mut self, cause: Cause, now: u64) -> Transition {
         let made = self.change(Phase::Closed, cause, now, None, now);
         self.window.clear();
+        self.emptied = now;
         self.run = 0;
         self.openings = 0;
         made

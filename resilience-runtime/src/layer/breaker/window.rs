@@ -85,6 +85,19 @@ impl Window {
         }
     }
 
+    /// What it holds, by when each stretch of it began; nothing where results have no time.
+    pub(crate) fn stretches(&mut self, now: u64) -> Option<Vec<(u64, Totals)>> {
+        match &mut self.kind {
+            Kind::Calls(_) => None,
+            Kind::Time(sliding) => Some(
+                sliding
+                    .slices(now)
+                    .map(|(at, counts)| (at, Totals::from(counts)))
+                    .collect(),
+            ),
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         match &mut self.kind {
             Kind::Calls(ring) => ring.clear(),
@@ -93,12 +106,29 @@ impl Window {
     }
 
     fn read(sliding: &mut Sliding<SLICES, 4>, now: u64) -> Totals {
-        let [calls, failed, slow, bad] = sliding.totals(now);
-        Totals {
+        sliding.totals(now).into()
+    }
+}
+
+impl From<[u32; 4]> for Totals {
+    fn from([calls, failed, slow, bad]: [u32; 4]) -> Self {
+        Self {
             calls,
             failed,
             slow,
             bad,
+        }
+    }
+}
+
+impl Totals {
+    /// Those of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_add(other.calls),
+            failed: self.failed.saturating_add(other.failed),
+            slow: self.slow.saturating_add(other.slow),
+            bad: self.bad.saturating_add(other.bad),
         }
     }
 }

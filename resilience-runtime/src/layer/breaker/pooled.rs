@@ -1,0 +1,22 @@
+//! What other instances counted, added by who looks now and then. Nothing here is on the path of a call.
+
+use super::Breaker;
+use super::state::{Look, Transition};
+use super::window::Totals;
+
+impl Breaker {
+    /// What the window holds.
+    pub(crate) fn look(&self, now: u64) -> Look {
+        self.lock().look(now)
+    }
+
+    /// Judges the own results of `period` together with those of others; see [`Machine::judge_with`].
+    ///
+    /// [`Machine::judge_with`]: super::state::Machine::judge_with
+    pub(crate) fn judge_with(&self, others: Totals, period: u64, now: u64) -> Option<(Transition, Totals)> {
+        let mut machine = self.lock();
+        let made = machine.judge_with(others, period, now);
+        self.publish(&machine);
+        made
+    }
+}
