@@ -28,6 +28,7 @@ mod panics;
 mod policy_faults;
 mod policy_file;
 mod pooled;
+mod printed;
 mod reload;
 mod reload_keys;
 mod retry;
