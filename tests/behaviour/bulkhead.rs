@@ -351,3 +351,22 @@ async fn blk_26_however_a_call_ends_the_next_one_is_accepted() {
         assert_eq!(far.slots(), (0, 0));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_while_a_smaller_bulkhead_still_drains_waits_for_its_turn() {
+    let lines = |slots: u32| format!("bulkhead = {{ max_concurrent = {slots}, max_waiting = 2, max_wait = \"9s\" }}");
+    let far = Stand::new(&lines(3));
+    let gate = Gate::new("S");
+    let mut running = far.begin(&gate, 3).await;
+    far.runtime.reload(crate::kit::policy(&lines(1))).unwrap();
+    running.extend(far.begin(&gate, 1).await);
+    assert_eq!(far.slots(), (3, 1));
+    gate.open(2);
+    settle().await;
+    assert_eq!(far.slots(), (1, 1), "two left, and one of one is still inside");
+    gate.open(2);
+    for call in running {
+        assert_eq!(call.await.unwrap(), "ok");
+    }
+    assert_eq!(far.slots(), (0, 0));
+}

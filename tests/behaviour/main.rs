@@ -33,6 +33,7 @@ mod reload;
 mod reload_keys;
 mod retry;
 mod retry_and_breaker;
+mod short_way;
 mod stale;
 mod sums;
 mod threads;

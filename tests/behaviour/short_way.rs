@@ -1,0 +1,132 @@
+//! A call that is over in its first poll goes a way of its own. It has to end as every other call does.
+
+use std::cell::Cell;
+
+use resilience_runtime::deadline::within;
+use resilience_runtime::testing::{self, record};
+use resilience_runtime::{Runtime, State, breaker, bulkhead, fallback, retry, timeout};
+
+use crate::kit::{FarError, Gate, Script, ms, seen, settle};
+use crate::stand::{Stand, rejections, words};
+
+// Outside of a scope: these are calls of the numbers compiled in, where `payrail` has a breaker and slots.
+
+#[breaker("payrail")]
+#[fallback(none = "the test looks at the error itself")]
+async fn without_slots(slots: &Cell<usize>) -> Result<(), FarError> {
+    slots.set(testing::in_flight("payrail"));
+    std::future::ready(Ok(())).await
+}
+
+#[bulkhead("payrail")]
+#[fallback(none = "the test looks at the error itself")]
+async fn without_breaker(slots: &Cell<usize>) -> Result<(), FarError> {
+    slots.set(testing::in_flight("payrail"));
+    std::future::ready(Ok(())).await
+}
+
+#[timeout("payrail")]
+#[fallback(none = "the test looks at the error itself")]
+async fn with_neither(slots: &Cell<usize>) -> Result<(), FarError> {
+    slots.set(testing::in_flight("payrail"));
+    std::future::ready(Ok(())).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_function_has_the_layers_of_its_attributes_whatever_tables_there_are() {
+    let slots = Cell::new(9);
+    without_slots(&slots).await.unwrap();
+    assert_eq!(slots.get(), 0, "`#[breaker]` takes no slot");
+    without_breaker(&slots).await.unwrap();
+    assert_eq!(slots.get(), 1, "`#[bulkhead]` takes one");
+    testing::trip("payrail");
+    assert!(without_slots(&slots).await.is_err());
+    without_breaker(&slots).await.unwrap();
+    with_neither(&slots).await.unwrap();
+    assert_eq!((slots.get(), testing::state("payrail")), (0, State::Open));
+    testing::reset("payrail");
+    assert_eq!(testing::in_flight("payrail"), 0);
+    let runtime = Runtime::current();
+    let read = runtime.snapshot().dependency("payrail").unwrap().clone();
+    assert_eq!((read.outcomes["success"], read.outcomes["rejected"]), (4, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_attempt_under_a_deadline_that_has_passed_does_not_begin() {
+    let far = Stand::new("timeout = \"1s\"\nbreaker = {}\nbulkhead.max_concurrent = 1");
+    let body = Script::new("S");
+    let (result, events) = record(within(ms(10), async {
+        tokio::time::sleep(ms(9)).await;
+        let first = seen(&far.guard.call_once(body.run()).await);
+        tokio::time::advance(ms(1)).await;
+        (first, seen(&far.guard.call_once(body.run()).await))
+    }))
+    .await;
+    assert_eq!((result, body.starts()), (("ok", "deadline_exceeded"), 1));
+    assert_eq!(rejections(&events), words("deadline_exceeded"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_attempt_that_panics_at_once_is_counted_and_gives_everything_back() {
+    let far = Stand::new("timeout = \"1s\"\nbreaker.window = \"4 calls\"\nbulkhead.max_concurrent = 1\nfailures = []");
+    let guard = far.guard.clone();
+    let panics = tokio::spawn(async move {
+        let body = Script::new("P");
+        guard.call_once(body.run()).await
+    });
+    assert!(panics.await.unwrap_err().is_panic());
+    assert_eq!((far.slots(), far.window()), ((0, 0), 1));
+    let read = far.read();
+    assert_eq!((read.outcomes["panicked"], read.attempts["panicked"]), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_would_have_to_wait_and_may_not_is_told_that_there_is_no_slot() {
+    for line in [
+        "max_concurrent = 1, max_waiting = 1, max_wait = \"0s\"",
+        "max_concurrent = 1, max_waiting = 0, max_wait = \"1s\"",
+    ] {
+        let far = Stand::new(&format!("timeout = \"9s\"\nbreaker = {{}}\nbulkhead = {{ {line} }}"));
+        let gate = Gate::new("S");
+        let holder = far.begin(&gate, 1).await.pop().unwrap();
+        assert_eq!(far.one("S").await, "bulkhead_full", "{line}");
+        far.trip().await;
+        assert_eq!(far.one("S").await, "bulkhead_full", "{line}, while open");
+        gate.open(1);
+        assert_eq!(holder.await.unwrap(), "ok");
+        settle().await;
+        assert_eq!(far.slots(), (0, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_as_long_as_the_timeout_is_not_the_shorter_one() {
+    for (deadline, result) in [(49, "deadline_exceeded"), (50, "timed_out"), (51, "timed_out")] {
+        let far = Stand::new(&format!("timeout = \"50ms\"\ndeadline = \"{deadline}ms\""));
+        assert_eq!(far.one("H").await, result, "{deadline}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_of_just_the_longest_hold_is_not_reported_as_cut() {
+    for (asked, cut) in [("Q10s", 0), ("Q11s", 1)] {
+        let far = Stand::new("timeout = \"1s\"\nthrottle = \"dependency\"\nmax_hold = \"10s\"");
+        let (_, events) = record(far.each(asked)).await;
+        let reported = events.iter().filter(|event| event.name() == "hold.cut").count();
+        assert_eq!(reported, cut, "{asked}");
+    }
+}
+
+/// It is repeated, so that it never goes the short way.
+#[retry("seatmap")]
+#[fallback(none = "the test looks at the error itself")]
+async fn repeated(body: &Script) -> Result<usize, FarError> {
+    body.run().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_over_at_once_is_repeated_all_the_same() {
+    let body = Script::new("F S");
+    repeated(&body).await.unwrap();
+    assert_eq!(body.starts(), 2);
+}
