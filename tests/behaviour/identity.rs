@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use resilience_runtime::{Runtime, breaker, bulkhead, fallback, retry, testing};
 use tracing_subscriber::Registry;
@@ -201,5 +201,52 @@ async fn lif_06_every_run_and_the_fallback_see_their_callers_task_and_span() {
         seen.iter()
             .all(|one| *one == (7, expected.clone(), tokio::task::try_id())),
         "{seen:?}"
+    );
+}
+
+/// What is logged, as lines.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_the_scopes_policy_lacks_has_the_numbers_compiled_in_and_that_is_said_once() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _listens = tracing::subscriber::set_default(subscriber);
+    let runtime = Runtime::new(parse("version = 1\n[dependency.other]\nfail = \"open\"\n"));
+    runtime
+        .scope(async {
+            for _ in 0..3 {
+                free(Script::new("S")).await.unwrap();
+            }
+            // The numbers compiled in bound it too: two attempts, as the workspace's own policy says.
+            let client = Client { body: Script::new("H") };
+            assert_eq!(client.outer().await, Err(FarError::Rejected("timed_out")));
+        })
+        .await;
+    assert!(runtime.snapshot().dependency("seatmap").is_none());
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let said: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("the numbers compiled in are used"))
+        .collect();
+    assert_eq!(said.len(), 1, "{log}");
+    assert!(
+        said[0].contains("WARN") && said[0].contains("`seatmap` is not in the policy"),
+        "{log}"
     );
 }

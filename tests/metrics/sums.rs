@@ -1,8 +1,9 @@
 //! Sums that hold whatever happens, and a number of series that the policy alone decides.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use resilience_runtime::{FailureKind, Runtime};
+use metrics_exporter_prometheus::PrometheusHandle;
+use resilience_runtime::{FailureKind, Runtime, testing};
 
 use crate::exposition::{Page, recorder};
 use crate::kit::{self, FarError};
@@ -89,4 +90,26 @@ fn met_12_outcomes_sum_to_the_calls_under_a_random_mix_and_no_call_adds_a_series
     for gauge in ["in_flight", "waiting"] {
         assert_eq!(page.get(&format!("resilience_bulkhead_{gauge}"), &mixed), Some(0.0));
     }
+    what_only_the_clock_moves_is_seen_while_somebody_keeps_the_metrics(&runtime, &handle, &tokio);
+}
+
+fn what_only_the_clock_moves_is_seen_while_somebody_keeps_the_metrics(
+    runtime: &Runtime,
+    handle: &PrometheusHandle,
+    tokio: &tokio::runtime::Runtime,
+) {
+    tokio.block_on(runtime.scope(async {
+        testing::reset("mixed");
+        testing::trip("mixed");
+    }));
+    let open = || Page::of(handle).get("resilience_breaker_open_seconds", &[("dependency", "mixed")]);
+    let told = open();
+    assert_eq!(open(), told, "nobody calls any more");
+    let kept = runtime.keep_metrics();
+    let until = Instant::now() + Duration::from_secs(30);
+    while open() == told {
+        assert!(Instant::now() < until, "nobody came by");
+        std::thread::yield_now();
+    }
+    drop(kept);
 }
