@@ -20,6 +20,7 @@ mod incident;
 mod live;
 mod load;
 mod paint;
+mod scrape;
 mod service;
 mod story;
 mod summary;
@@ -109,6 +110,7 @@ async fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     let start = Instant::now();
     let incident = Arc::new(Incident::default());
     let watch = Watch::install(start, Arc::clone(&incident))?;
+    let scrape = scrape::install()?;
     let _resilience = resilience_runtime::init()?;
 
     let worlds = [World::start(&incident).await?, World::start(&incident).await?];
@@ -116,7 +118,7 @@ async fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         Service::start(Twin::Guarded, Clients::new(&worlds[0])?).await?,
         Service::start(Twin::Unguarded, Clients::new(&worlds[1])?).await?,
     ];
-    let mut admin = Admin::new(Runtime::current()).ready(["payrail"])?;
+    let mut admin = Admin::new(Runtime::current()).ready(["payrail"])?.metrics(scrape);
     if let Some(token) = &args.token {
         admin = admin.token(token)?;
     }
@@ -210,6 +212,7 @@ impl Show {
         vec![
             format!("policy    {policy}"),
             format!("page      http://{}/", self.admin),
+            format!("metrics   http://{}/metrics", self.admin),
             format!(
                 "service   http://{}   without guards http://{}",
                 guarded.address, unguarded.address

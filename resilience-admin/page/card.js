@@ -29,8 +29,9 @@ export class Card {
     this.rates = el("div", { class: "meters" });
     this.failed = meter("Failed", "failed");
     this.slow = meter("Slow", "slow");
+    this.bad = meter("Either", "bad");
     this.slots = meter("Slots", "slots");
-    this.rates.append(this.failed.element, this.slow.element, this.slots.element);
+    this.rates.append(this.failed.element, this.slow.element, this.bad.element, this.slots.element);
     this.extra = el("p", { class: "extra" });
     this.servedBar = el("div", { class: "served", role: "img" }, ...PARTS.map((part) => el("span", { class: part })));
     this.servedText = el("p", { class: "legend" });
@@ -102,7 +103,7 @@ export class Card {
       const made = totals.map((n, part) => Math.max(0, n - this.totals.calls[part]));
       const last = this.points[this.points.length - 1];
       if (!last || at - last[0] >= 0.5) {
-        this.points.push([at, ...made, card.failure_rate ?? null, card.slow_rate ?? null, card.state]);
+        this.points.push([at, ...made, card.failure_rate ?? null, card.slow_rate ?? null, card.bad_rate ?? null, card.state]);
       }
     }
     if (!this.totals || at - this.totals.at >= 0.5) this.totals = { at, calls: totals };
@@ -153,6 +154,7 @@ export class Card {
     const few = words.tooFew(card) ? `${card.calls} of ${card.minimum_calls} calls` : null;
     this.failed.show(card.failure_limit, card.failure_rate, few);
     this.slow.show(card.slow_limit, card.slow_rate, few);
+    this.bad.show(card.bad_limit, card.bad_rate, few);
     const waiting = card.waiting > 0 || card.max_waiting ? `, ${card.waiting} of ${card.max_waiting ?? 0} waiting` : "";
     if (card.limit === undefined) this.slots.hide();
     else this.slots.set(card.in_flight / card.limit, null, `${card.in_flight} of ${card.limit}${waiting}`);

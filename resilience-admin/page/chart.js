@@ -13,18 +13,21 @@ const HEIGHT = RATE + GAP + CALLS;
 
 export const PARTS = ["primary", "fallback", "stale", "error"];
 
-// A point as the service writes it: [at, primary, fallback, stale, error, failure rate, slow rate, state].
+// A point as the service writes it: [at, primary, fallback, stale, error, failure rate, slow rate, bad rate, state].
 const AT = 0;
 const FAILED = 5;
 const SLOW = 6;
+const BAD = 7;
 
 export class Chart {
   constructor() {
     const path = (name) => svg("path", { class: name });
     this.limit = path("limit failed");
     this.slowLimit = path("limit slow");
+    this.badLimit = path("limit bad");
     this.failed = path("line failed");
     this.slow = path("line slow");
+    this.bad = path("line bad");
     this.parts = PARTS.map((part) => path(`calls ${part}`));
     this.marks = svg("g", { class: "marks" });
     this.title = svg("title");
@@ -39,6 +42,8 @@ export class Chart {
       this.marks,
       this.limit,
       this.slowLimit,
+      this.badLimit,
+      this.bad,
       this.slow,
       this.failed,
     );
@@ -47,16 +52,19 @@ export class Chart {
   draw(points, card, marks, now) {
     const x = (at) => ((WIDTH * (at - now + SPAN)) / SPAN).toFixed(1);
     const seen = points.filter((point) => point[AT] > now - SPAN - 1);
-    const rates = seen.flatMap((point) => [point[FAILED] ?? 0, point[SLOW] ?? 0]);
-    const limits = [card.failure_limit ?? 0, card.slow_limit ?? 0];
+    const drawn = [[FAILED, card.failure_limit], [SLOW, card.slow_limit], [BAD, card.bad_limit]].filter(([, limit]) => limit);
+    const rates = seen.flatMap((point) => drawn.map(([column]) => point[column] ?? 0));
+    const limits = drawn.map(([, limit]) => limit);
     // The threshold stands in the middle unless the rate is beyond twice of it.
-    const top = Math.min(1, Math.max(0.01, 2 * Math.max(...limits), 1.1 * Math.max(0, ...rates)));
+    const top = Math.min(1, Math.max(0.01, 2 * Math.max(0, ...limits), 1.1 * Math.max(0, ...rates)));
     const y = (rate) => (RATE - (RATE - 2) * Math.min(1, rate / top)).toFixed(1);
     const level = (path, rate) => path.setAttribute("d", rate ? `M0 ${y(rate)}H${WIDTH}` : "");
     level(this.limit, card.failure_limit);
     level(this.slowLimit, card.slow_limit);
+    level(this.badLimit, card.bad_limit);
     this.failed.setAttribute("d", card.failure_limit ? line(seen, FAILED, x, y) : "");
     this.slow.setAttribute("d", card.slow_limit ? line(seen, SLOW, x, y) : "");
+    this.bad.setAttribute("d", card.bad_limit ? line(seen, BAD, x, y) : "");
     this.bars(seen, x);
     this.marks.replaceChildren(...marks.filter((one) => one.at > now - SPAN).map((one) => mark(one, x)));
     write(this.title, told(card, seen, marks));
@@ -105,10 +113,14 @@ function mark(one, x) {
 function told(card, points, marks) {
   const last = points[points.length - 1];
   const parts = [`The last two minutes, ${points.length} seconds of them known.`];
-  if (card.failure_limit) {
-    const now = last && last[FAILED] !== null ? percent(last[FAILED]) : "not known";
-    parts.push(`Failure rate now ${now}, threshold ${percent(card.failure_limit)}.`);
-  }
+  const rate = (words, limit, column) => {
+    if (!limit) return;
+    const now = last && last[column] !== null ? percent(last[column]) : "not known";
+    parts.push(`${words} now ${now}, threshold ${percent(limit)}.`);
+  };
+  rate("Failure rate", card.failure_limit, FAILED);
+  rate("Rate of slow calls", card.slow_limit, SLOW);
+  rate("Rate of either", card.bad_limit, BAD);
   if (marks.length > 0) parts.push(`${marks.length} changes marked.`);
   return parts.join(" ");
 }

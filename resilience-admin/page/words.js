@@ -83,6 +83,7 @@ function worries(card) {
   else if (card.limit !== undefined && card.in_flight >= card.limit) found.push("all slots are taken");
   else if (card.failure_limit && card.failure_rate >= card.failure_limit / 2) found.push("many fail");
   else if (card.slow_limit && card.slow_rate >= card.slow_limit / 2) found.push("many are slow");
+  else if (card.bad_limit && card.bad_rate >= card.bad_limit / 2) found.push("many fail or are slow");
   else if (card.degraded_ratio > 0) found.push("some answers are fallbacks");
   return found;
 }
@@ -130,6 +131,7 @@ export function why(record) {
     const rates = [];
     if (record.failure_rate > 0) rates.push(`${percent(record.failure_rate)} failed`);
     if (record.slow_rate > 0) rates.push(`${percent(record.slow_rate)} were slow`);
+    if (record.cause === "bad_rate") rates.push(`${percent(record.bad_rate)} either`);
     if (rates.length > 0) parts[0] += `: ${rates.join(", ")} of ${count(record.calls)}`;
   }
   const { threshold } = record;
@@ -242,6 +244,7 @@ export function severity(card) {
   if (card.limit !== undefined && card.in_flight >= card.limit) return 3;
   if (card.failure_limit && card.failure_rate >= card.failure_limit / 2) return 3;
   if (card.slow_limit && card.slow_rate >= card.slow_limit / 2) return 3;
+  if (card.bad_limit && card.bad_rate >= card.bad_limit / 2) return 3;
   if (card.degraded_ratio > 0) return 2;
   return 0;
 }

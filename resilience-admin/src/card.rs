@@ -50,6 +50,8 @@ pub(crate) struct Card<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     slow_rate: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    bad_rate: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     retry_after: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_probe_in: Option<f64>,
@@ -100,11 +102,14 @@ fn none(counts: &Counts<'_>) -> bool {
 
 /// The thresholds that the rates are drawn against.
 #[derive(Debug, Default, Serialize)]
+#[allow(clippy::struct_field_names)] // as the page reads them, among a card's other values
 struct Limits {
     #[serde(skip_serializing_if = "Option::is_none")]
     failure_limit: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     slow_limit: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bad_limit: Option<f64>,
 }
 
 impl Limits {
@@ -113,6 +118,7 @@ impl Limits {
         Self {
             failure_limit: breaker.and_then(|numbers| numbers.failure_rate),
             slow_limit: breaker.and_then(|numbers| numbers.slow_rate),
+            bad_limit: breaker.and_then(|numbers| numbers.bad_rate),
         }
     }
 }
@@ -120,6 +126,7 @@ impl Limits {
 impl<'a> Card<'a> {
     pub(crate) fn new(name: &str, dependency: &'a DependencySnapshot, policy: &Policy) -> Self {
         let changes = dependency.transitions.iter();
+        let limits = Limits::of(policy, name);
         Self {
             state: dependency.state,
             mode: dependency.mode,
@@ -127,6 +134,8 @@ impl<'a> Card<'a> {
             calls: dependency.calls,
             failure_rate: dependency.failure_rate,
             slow_rate: dependency.slow_rate,
+            // Only a few breakers judge by it, and a thousand cards travel.
+            bad_rate: dependency.bad_rate.filter(|_| limits.bad_limit.is_some()),
             retry_after: dependency.retry_after.map(tenth),
             next_probe_in: dependency.next_probe_in.map(tenth),
             open_for: dependency.open_for.map(tenth),
@@ -152,7 +161,7 @@ impl<'a> Card<'a> {
             fail: dependency.fail,
             minimum_calls: dependency.minimum_calls,
             others: dependency.others.as_ref(),
-            limits: Limits::of(policy, name),
+            limits,
         }
     }
 }

@@ -99,12 +99,12 @@ impl Journal {
             let seen = self
                 .last
                 .get(name)
-                .and_then(|last| changes.iter().rposition(|change| is_one(change, last)));
+                .and_then(|last| changes.iter().rposition(|change| change.is_same(last)));
             let new = &changes[seen.map_or(0, |seen| seen + 1)..];
             // Those of an operation that shares its dependency's breaker are told once.
             let parent = name.split_once('.').and_then(|(parent, _)| snapshot.dependency(parent));
             let shared = |change: &TransitionSnapshot| {
-                parent.is_some_and(|parent| parent.transitions.iter().any(|other| is_one(change, other)))
+                parent.is_some_and(|parent| parent.transitions.iter().any(|other| change.is_same(other)))
             };
             found.extend(
                 new.iter()
@@ -117,12 +117,6 @@ impl Journal {
         }
         found
     }
-}
-
-/// A moment is computed anew for each snapshot, so its last digits differ.
-fn is_one(one: &TransitionSnapshot, other: &TransitionSnapshot) -> bool {
-    let what = |change: &TransitionSnapshot| (change.from, change.to, change.cause, change.calls);
-    what(one) == what(other) && one.counts == other.counts && (one.at - other.at).abs() < 0.05
 }
 
 fn of_change(name: &str, change: &TransitionSnapshot) -> Entry {
@@ -220,4 +214,38 @@ fn of_overrides(
             }
         });
     set.chain(ended).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use resilience_runtime::{Policy, Runtime};
+
+    use super::*;
+
+    const POLICY: &str = "version = 1\n[dependency.payrail]\nfail = \"closed\"\ntimeout = \"1s\"\n\
+        breaker.consecutive_failures = 2\n[dependency.payrail.operation.refund]\ntimeout = \"2s\"\n";
+
+    #[tokio::test]
+    async fn a_change_is_told_once_whatever_the_clock_on_the_wall_does_meanwhile() {
+        let runtime = Runtime::new(Policy::from_toml(POLICY).expect("a good policy"));
+        let guard = runtime.guard("payrail").expect("a known name");
+        for _ in 0..2 {
+            let _ = guard.call(|| async { Err::<(), _>(io::Error::other("down")) }).await;
+        }
+        let mut journal = Journal::default();
+        let told = |entries: Vec<Arc<Entry>>| entries.iter().map(|entry| entry.kind).collect::<Vec<_>>();
+        // Its operation shares the breaker, and is read a moment later.
+        let mut snapshot = runtime.snapshot();
+        for late in [0.3, 3_600.0, -3_600.0] {
+            let refund = snapshot.dependencies.get_mut("payrail.refund").expect("a known name");
+            refund.transitions[0].at += late;
+            let first = journal.entries.is_empty();
+            let expected: &[_] = if first { &["breaker.transition"] } else { &[] };
+            assert_eq!(told(journal.read(0.0, &snapshot, &[])), expected, "{late}");
+            let payrail = snapshot.dependencies.get_mut("payrail").expect("a known name");
+            payrail.transitions[0].at += late;
+        }
+    }
 }

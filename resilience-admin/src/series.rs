@@ -17,10 +17,11 @@ struct Point {
     calls: Served,
     failure_rate: Option<f64>,
     slow_rate: Option<f64>,
+    bad_rate: Option<f64>,
     state: Option<&'static str>,
 }
 
-/// Written as `[at, primary, fallback, stale, error, failure rate, slow rate, state]`: there are many of them.
+/// Written as `[at, primary, fallback, stale, error, failure rate, slow rate, bad rate, state]`: there are many of them.
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let calls = self.calls;
@@ -32,6 +33,7 @@ impl Serialize for Point {
             calls.error,
             self.failure_rate,
             self.slow_rate,
+            self.bad_rate,
             self.state,
         )
             .serialize(serializer)
@@ -53,6 +55,7 @@ impl Series {
             calls: Served::of(dependency),
             failure_rate: dependency.failure_rate,
             slow_rate: dependency.slow_rate,
+            bad_rate: dependency.bad_rate,
             state: dependency.state,
         });
     }
@@ -90,6 +93,7 @@ mod tests {
             },
             failure_rate,
             slow_rate: None,
+            bad_rate: None,
             state: Some("closed"),
         }
     }
@@ -100,7 +104,7 @@ mod tests {
         series.add(at(1, 100, 0, None));
         series.add(at(2, 103, 1, Some(0.25)));
         let written = serde_json::to_string(&series.points()).expect("plain numbers");
-        assert_eq!(written, r#"[[2.0,3,0,0,1,0.25,null,"closed"]]"#);
+        assert_eq!(written, r#"[[2.0,3,0,0,1,0.25,null,null,"closed"]]"#);
     }
 
     #[test]

@@ -69,6 +69,7 @@ pub(crate) struct Change {
     pub(crate) calls: u32,
     pub(crate) failure_rate: Option<f64>,
     pub(crate) slow_rate: Option<f64>,
+    pub(crate) bad_rate: Option<f64>,
     pub(crate) cooldown: Option<u64>,
     /// Where the results come from, if not from this instance alone.
     pub(crate) pooled: Option<Pooled>,
@@ -274,6 +275,7 @@ mod tests {
             calls: 0,
             failure_rate: None,
             slow_rate: None,
+            bad_rate: None,
             cooldown: None,
             pooled: None,
         };

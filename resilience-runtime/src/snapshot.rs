@@ -84,6 +84,8 @@ pub struct DependencySnapshot {
     pub failure_rate: Option<f64>,
     /// Share of slow attempts in the window; nothing below `minimum_calls`.
     pub slow_rate: Option<f64>,
+    /// Share of attempts in the window that failed or were slow; nothing below `minimum_calls`.
+    pub bad_rate: Option<f64>,
     /// What a rejected caller is told now.
     pub retry_after: Option<f64>,
     /// Slots taken; without a bulkhead the calls that run.

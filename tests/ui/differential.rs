@@ -168,6 +168,14 @@ struct Ran {
     told: Vec<String>,
 }
 
+/// Compiles the tests of all packages together, so that no core waits for a single one.
+fn build(workspace: &Workspace, packages: &[String]) {
+    let mut arguments = vec!["test", "--quiet", "--no-run"];
+    arguments.extend(packages.iter().flat_map(|package| ["-p", package]));
+    let output = workspace.cargo(&arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 fn run(workspace: &Workspace, package: &str) -> Ran {
     let output = workspace.cargo(&[
         "test",
@@ -202,31 +210,27 @@ fn run(workspace: &Workspace, package: &str) -> Ran {
     ran
 }
 
-/// `lint file:line:column` of each warning that clippy and rustc have about a package.
-fn lints(workspace: &Workspace, package: &str) -> BTreeSet<String> {
-    let output = workspace.cargo(&[
-        "clippy",
-        "--quiet",
-        "--tests",
-        "--message-format=json",
-        "-p",
-        package,
-        "--",
-        "-Wclippy::pedantic",
-        "-Wclippy::nursery",
-    ]);
+/// `lint file:line:column` of each warning that clippy and rustc have, by package.
+fn lints(workspace: &Workspace, packages: &[String]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut arguments = vec!["clippy", "--quiet", "--tests", "--message-format=json"];
+    arguments.extend(packages.iter().flat_map(|package| ["-p", package]));
+    arguments.extend(["--", "-Wclippy::pedantic", "-Wclippy::nursery"]);
+    let output = workspace.cargo(&arguments);
     assert!(output.status.success(), "{}", rendered(&output));
-    let mut found = BTreeSet::new();
+    let mut found = BTreeMap::<_, BTreeSet<_>>::new();
     for message in messages(&output) {
+        let id = message["package_id"].as_str().unwrap_or_default();
+        let package = packages.iter().find(|package| id.contains(&format!("/{package}#")));
         let message = &message["message"];
-        let Some(code) = message["code"]["code"].as_str() else {
+        let (Some(package), Some(code)) = (package, message["code"]["code"].as_str()) else {
             continue;
         };
+        let of_package = found.entry(package.clone()).or_default();
         let spans = message["spans"].as_array().into_iter().flatten();
         for span in spans.filter(|span| span["is_primary"] == true) {
             let file = span["file_name"].as_str().and_then(|file| file.rsplit('/').next());
             let file = file.unwrap_or_default();
-            found.insert(format!("{code} {file}:{}:{}", span["line_start"], span["column_start"]));
+            of_package.insert(format!("{code} {file}:{}:{}", span["line_start"], span["column_start"]));
         }
     }
     found
@@ -299,11 +303,14 @@ fn compare_lints(guarded: &BTreeSet<String>, bare: &BTreeSet<String>, edition: &
 #[test]
 fn every_shape_is_what_it_is_without_us_in_every_edition() {
     let workspace = shapes();
-    for edition in EDITIONS {
-        let packages = [package("guarded", edition), package("bare", edition)];
-        let [guarded, bare] = packages.each_ref().map(|package| run(&workspace, package));
+    let pairs = EDITIONS.map(|edition| [package("guarded", edition), package("bare", edition)]);
+    let packages = pairs.concat();
+    build(&workspace, &packages);
+    let lints = lints(&workspace, &packages);
+    for (edition, pair) in EDITIONS.iter().zip(&pairs) {
+        let [guarded, bare] = pair.each_ref().map(|package| run(&workspace, package));
         compare_runs(&guarded, &bare, edition);
-        let [guarded, bare] = packages.each_ref().map(|package| lints(&workspace, package));
-        compare_lints(&guarded, &bare, edition);
+        let [guarded, bare] = pair.each_ref().map(|package| &lints[package]);
+        compare_lints(guarded, bare, edition);
     }
 }

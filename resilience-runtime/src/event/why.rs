@@ -33,6 +33,7 @@ pub(super) fn keep(
         calls: made.totals.calls,
         failure_rate: rate(made.totals.failed, made.totals, numbers),
         slow_rate: rate(made.totals.slow, made.totals, numbers),
+        bad_rate: rate(made.totals.bad, made.totals, numbers),
         cooldown: made.cooldown,
         pooled,
     };

@@ -41,6 +41,7 @@ pub(super) fn of_entry(entry: &Entry) -> DependencySnapshot {
         calls: totals.calls,
         failure_rate: share(totals.failed),
         slow_rate: share(totals.slow),
+        bad_rate: share(totals.bad),
         retry_after: retry_after(&pinned, reading.and_then(|reading| reading.retry_after)),
         in_flight: in_flight(&pinned),
         limit: bulkhead.map(|(_, numbers)| numbers.max_concurrent),

@@ -33,6 +33,8 @@ pub struct TransitionSnapshot {
     pub failure_rate: Option<f64>,
     /// Share of slow attempts in the window; nothing below `minimum_calls`.
     pub slow_rate: Option<f64>,
+    /// Share of attempts in the window that failed or were slow; nothing below `minimum_calls`.
+    pub bad_rate: Option<f64>,
     /// Attempts since the change before: `success`, `business`, `failure`, `uncounted` (failures of kinds that do not
     /// count), `throttled`, `ignored`, `cancelled`, `panicked`, and the `slow` ones among them.
     pub counts: BTreeMap<&'static str, u64>,
@@ -47,6 +49,17 @@ pub struct TransitionSnapshot {
     /// Where the results come from, if not from this instance alone; `calls` and the rates are then those of the fleet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pooled: Option<PooledSnapshot>,
+    /// When, on the runtime's own clock.
+    #[serde(skip)]
+    moment: u64,
+}
+
+impl TransitionSnapshot {
+    /// Whether both tell of the same change. `at` is put together from two clocks anew for each snapshot, and differs when
+    /// the wall's was set or the machine was busy.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (self.moment, self.from, self.to) == (other.moment, other.from, other.to)
+    }
 }
 
 /// The results that opened a breaker which was too quiet to judge alone.
@@ -173,6 +186,7 @@ pub(super) fn transition(record: &Record, now: u64) -> TransitionSnapshot {
         calls: record.change.calls,
         failure_rate: record.change.failure_rate,
         slow_rate: record.change.slow_rate,
+        bad_rate: record.change.bad_rate,
         counts,
         threshold: record.threshold().map(threshold),
         kinds: record.kinds().collect(),
@@ -183,6 +197,7 @@ pub(super) fn transition(record: &Record, now: u64) -> TransitionSnapshot {
             fleet: results(pooled.fleet),
             instances: pooled.instances,
         }),
+        moment: record.change.at,
     }
 }
 

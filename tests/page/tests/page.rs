@@ -138,6 +138,67 @@ async fn one_dependency_says_its_state_why_and_for_how_long_and_nothing_in_it_is
     browser.close().await;
 }
 
+const EITHER: &str = r#"
+version = 1
+
+[dependency.tours]
+fail    = "open"
+agreed  = "tours"
+timeout = "3s"
+
+[dependency.tours.breaker]
+window        = "10 calls"
+minimum_calls = 10
+failure_rate  = false
+slow_after    = "200ms"
+bad_rate      = 0.7
+"#;
+
+#[tokio::test]
+async fn what_failed_or_was_slow_is_drawn_against_a_threshold_of_its_own() {
+    let Some(browser) = Browser::open(1000, 800, false).await else {
+        return;
+    };
+    let runtime = runtime(EITHER);
+    let site = Site::start(Admin::new(runtime.clone()));
+    browser.visit(&format!("{}/page", site.address)).await;
+    let tours = guard(&runtime, "tours");
+    good(&tours, 4).await;
+    bad(&tours, 3, io::ErrorKind::ConnectionRefused).await;
+    let slow = || {
+        tours.call(|| async {
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            Ok::<_, io::Error>(())
+        })
+    };
+    let slow = tokio::join!(slow(), slow(), slow());
+    assert!(slow.0.is_ok() && slow.1.is_ok() && slow.2.is_ok());
+    let meter = format!("{}.textContent", card("tours", ".meter.bad .value"));
+    browser
+        .until(&format!("{meter}.replaceAll('\\u00a0', ' ') === '60 %, limit 70 %'"))
+        .await;
+    let by_failures = format!("{}.hidden", card("tours", ".meter.failed"));
+    assert_eq!(browser.read(&by_failures).await, true);
+    for drawn in [".limit.bad", ".line.bad"] {
+        let length = format!("{}.getAttribute('d').length > 0", card("tours", drawn));
+        browser.until(&length).await;
+    }
+    let title = browser
+        .text(&format!("{}.textContent", card("tours", ".chart title")))
+        .await;
+    assert!(title.contains("Rate of either now 60 %, threshold 70 %"), "{title}");
+
+    bad(&tours, 1, io::ErrorKind::ConnectionRefused).await;
+    browser
+        .until(&format!("{}.dataset.state === 'open'", card("tours", "").trim()))
+        .await;
+    let why = browser.text(&format!("{}.innerText", card("tours", ".why"))).await;
+    let told = "too many calls failed or were slow: 40 % failed, 30 % were slow, 70 % either of 10; limit 70 %";
+    assert!(why.contains(told), "{why}");
+    browser.picture("page-either", false).await;
+    browser.close().await;
+}
+
 #[tokio::test]
 async fn the_numbers_stand_with_their_places_and_the_strip_with_its_threshold() {
     let Some(browser) = Browser::open(1000, 800, false).await else {
