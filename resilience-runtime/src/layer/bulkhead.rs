@@ -19,9 +19,9 @@ pub(crate) type Key = Option<u128>;
 
 /// Slots of one dependency.
 ///
-/// `word` holds the slots taken (low half) and the waiters (high half) together, so that taking and
-/// giving back are one exchange each while nobody waits, and a waiter cannot slip in between a
-/// look and an act. While somebody waits, and for keyed calls always, the lock decides.
+/// `word` holds the slots taken (low half) and the waiters (high half) together, so that taking and giving back are one
+/// addition each while nobody waits, and what it gives back tells who came in between. While somebody waits, and for
+/// keyed calls always, the lock decides.
 #[derive(Debug)]
 pub(crate) struct Bulkhead {
     word: AtomicU64,
@@ -81,54 +81,71 @@ impl Bulkhead {
     /// Takes a slot if one is free now, and if nobody who could use it came before.
     #[inline]
     pub(crate) fn try_acquire(&self, key: Key) -> Option<Slot> {
-        if key.is_none() || self.per_key.load(Ordering::Relaxed) == 0 {
-            let limit = self.limit.load(Ordering::Relaxed);
-            let mut word = self.word.load(Ordering::Relaxed);
-            while waiting(word) == 0 {
-                if taken(word) >= limit {
-                    return None;
-                }
-                match self
-                    .word
-                    .compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed)
-                {
-                    Ok(_) => return Some(Slot { keyed: false }),
-                    Err(now) => word = now,
-                }
-            }
+        if key.is_some() && self.per_key.load(Ordering::Relaxed) != 0 {
+            return self.try_acquire_locked(key);
         }
+        let limit = self.limit.load(Ordering::Relaxed);
+        let word = self.word.load(Ordering::Relaxed);
+        if waiting(word) != 0 {
+            return self.try_acquire_locked(key);
+        }
+        if taken(word) >= limit {
+            return None;
+        }
+        // Added and not exchanged: callers that meet here do not make each other try again.
+        let word = self.word.fetch_add(1, Ordering::Acquire);
+        if waiting(word) == 0 && taken(word) < limit {
+            return Some(Slot { keyed: false });
+        }
+        self.step_back(key)
+    }
+
+    /// Others came in between: the slot that was too many goes back, like any other, and the lock decides.
+    #[cold]
+    fn step_back(&self, key: Key) -> Option<Slot> {
+        self.release(Slot { keyed: false }, None);
         self.try_acquire_locked(key)
     }
 
     #[cold]
     fn try_acquire_locked(&self, key: Key) -> Option<Slot> {
         let mut queue = self.lock();
-        self.take_locked(&mut queue, key)
+        let served = self.serve(&mut queue);
+        let slot = self.take_locked(&mut queue, key);
+        drop(queue);
+        served.into_iter().for_each(Granted::wake);
+        slot
     }
 
     /// Joins the line, unless a slot became free in between.
     pub(crate) fn join(&self, key: Key, max_waiting: u32) -> Result<Result<Slot, Ticket>, LineFull> {
         let mut queue = self.lock();
-        loop {
+        let mut served = self.serve(&mut queue);
+        let joined = loop {
             if let Some(slot) = self.take_locked(&mut queue, key) {
-                return Ok(Ok(slot));
+                break Ok(Ok(slot));
             }
             let word = self.word.load(Ordering::Relaxed);
             if waiting(word) >= max_waiting {
-                return Err(LineFull);
+                break Err(LineFull);
             }
             let per_key_full = self.key_is_full(&queue, key);
             if taken(word) < self.limit.load(Ordering::Relaxed) && !per_key_full {
-                continue; // a slot was given back between the two looks
+                // A slot was given back between the two looks; it is for the line, if there is one.
+                served.extend(self.serve(&mut queue));
+                continue;
             }
             if self
                 .word
                 .compare_exchange(word, word + WAITER, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
             {
-                return Ok(Err(queue.push(self.effective(key))));
+                break Ok(Err(queue.push(self.effective(key))));
             }
-        }
+        };
+        drop(queue);
+        served.into_iter().for_each(Granted::wake);
+        joined
     }
 
     /// Whether the waiter has been given its slot; else it is woken when it has.
@@ -155,33 +172,50 @@ impl Bulkhead {
     #[inline]
     #[allow(clippy::needless_pass_by_value)] // a slot is given back once, so it ends here
     pub(crate) fn release(&self, slot: Slot, key: Key) {
-        if !slot.keyed {
-            let mut word = self.word.load(Ordering::Relaxed);
-            while waiting(word) == 0 {
-                match self
-                    .word
-                    .compare_exchange_weak(word, word - 1, Ordering::Release, Ordering::Relaxed)
-                {
-                    Ok(_) => return,
-                    Err(now) => word = now,
-                }
+        if slot.keyed {
+            return self.release_locked(self.lock(), key);
+        }
+        // Whoever joins the line after this finds the slot free, and whoever stands in it before is seen here.
+        if waiting(self.word.fetch_sub(1, Ordering::Release)) != 0 {
+            self.serve_line();
+        }
+    }
+
+    #[cold]
+    fn serve_line(&self) {
+        // One at a time: a list of them would have to be allocated.
+        while self.line_can_move() {
+            let granted = self.grant(&mut self.lock());
+            let Some(granted) = granted else { return };
+            granted.wake();
+        }
+    }
+
+    fn line_can_move(&self) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        waiting(word) != 0 && taken(word) < self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Gives slots that were given back without the lock to those who wait for one. Whoever takes the lock does this
+    /// first: it may come before the one that gave back, and may not overtake the line.
+    fn serve(&self, queue: &mut Queue) -> Vec<Granted> {
+        let mut served = Vec::new();
+        if self.line_can_move() {
+            while let Some(granted) = self.grant(queue) {
+                served.push(granted);
             }
         }
-        self.release_locked(self.lock(), if slot.keyed { key } else { None });
+        served
     }
 
     /// New limits. A smaller bulkhead drains; a larger one serves its line at once.
     pub(crate) fn renumber(&self, limit: u32, per_key: Option<u32>) {
-        let mut woken = Vec::new();
-        {
-            let mut queue = self.lock();
-            self.limit.store(limit, Ordering::Relaxed);
-            self.per_key.store(per_key.unwrap_or(0), Ordering::Relaxed);
-            while let Some(granted) = self.grant(&mut queue) {
-                woken.push(granted);
-            }
-        }
-        woken.into_iter().for_each(Granted::wake);
+        let mut queue = self.lock();
+        self.limit.store(limit, Ordering::Relaxed);
+        self.per_key.store(per_key.unwrap_or(0), Ordering::Relaxed);
+        let served = self.serve(&mut queue);
+        drop(queue);
+        served.into_iter().for_each(Granted::wake);
     }
 
     pub(crate) fn in_flight(&self) -> u32 {
@@ -212,7 +246,9 @@ impl Bulkhead {
     }
 
     fn take_locked(&self, queue: &mut Queue, key: Key) -> Option<Slot> {
-        if self.key_is_full(queue, key) || !self.take_one() {
+        // A slot that is given back in this moment is for the line.
+        let comes_after = self.waiting() != 0 && queue.first_that_can(self.per_key.load(Ordering::Relaxed)).is_some();
+        if comes_after || self.key_is_full(queue, key) || !self.take_one() {
             return None;
         }
         let key = self.effective(key);
@@ -221,7 +257,7 @@ impl Bulkhead {
     }
 
     /// One more slot taken, if the limit allows it. Under the lock every waiter that could use a free
-    /// slot has been given one, so a free slot found here belongs to nobody else.
+    /// slot has been [served](Self::serve), so a free slot found here belongs to nobody else.
     fn take_one(&self) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
         self.word
