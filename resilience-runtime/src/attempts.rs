@@ -1,10 +1,9 @@
-//! Counts of attempts, rejections and retries: what calls alone do not show. Good attempts are not among them: each
+//! Counts of attempts and retries: what calls alone do not show. Good attempts are not among them: each
 //! ends its call, so they are the tally's, and an accepted call that goes well writes nothing here.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::outcome::{FailureKind, Outcome};
-use crate::rejection::Reason;
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +124,6 @@ pub(crate) struct Attempts {
     ended: [AtomicU64; Ending::COUNT],
     slow: AtomicU64,
     retries: AtomicU64,
-    rejections: [AtomicU64; Reason::ALL.len()],
 }
 
 impl Attempts {
@@ -144,17 +142,8 @@ impl Attempts {
         up(&self.retries);
     }
 
-    pub(crate) fn reject(&self, reason: Reason) {
-        up(&self.rejections[reason as usize]);
-    }
-
     pub(crate) fn retries(&self) -> u64 {
         load(&self.retries)
-    }
-
-    /// How often calls were rejected, by reason.
-    pub(crate) fn rejections(&self) -> impl Iterator<Item = (Reason, u64)> {
-        Reason::ALL.iter().copied().zip(self.rejections.iter().map(load))
     }
 
     /// All endings but the good ones, and the slow ones.
@@ -183,12 +172,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_ending_and_every_reason_has_a_place_of_its_own() {
+    fn every_ending_has_a_place_of_its_own() {
         for (place, ending) in Ending::ALL.into_iter().enumerate() {
             assert_eq!(ending.place(), place);
-        }
-        for (place, reason) in Reason::ALL.iter().enumerate() {
-            assert_eq!(*reason as usize, place);
         }
     }
 

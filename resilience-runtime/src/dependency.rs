@@ -163,6 +163,9 @@ impl Traits {
     const SLOTS_SHARED: u32 = 1 << 10;
     /// Attempts are timed, to tell the slow ones.
     const TIMED: u32 = 1 << 11;
+    const BUDGET_SHARED: u32 = 1 << 12;
+    /// A call may have more than one attempt.
+    const REPEATS: u32 = 1 << 13;
 
     fn of(pinned: &Pinned) -> Self {
         let settings = &pinned.settings;
@@ -170,6 +173,7 @@ impl Traits {
             .breaker
             .as_ref()
             .is_some_and(|numbers| numbers.slow_after.is_some());
+        let repeats = settings.retry.as_ref().is_some_and(|numbers| numbers.max_attempts > 1);
         let unusual = pinned.mode != Mode::Enforce
             || pinned.until != NEVER
             || settings.deadline.is_some()
@@ -183,6 +187,8 @@ impl Traits {
             (settings.retry.is_some(), Self::RETRY),
             (settings.timeout.is_some(), Self::TIMEOUT),
             (timed, Self::TIMED),
+            (settings.budget_shared, Self::BUDGET_SHARED),
+            (repeats, Self::REPEATS),
         ];
         Self(
             bits.into_iter()
@@ -208,6 +214,12 @@ impl Traits {
         #[allow(clippy::cast_possible_truncation)] // the tables are the lowest bits
         let tables = (self.0 & Self::TABLES) as u8;
         (layers | brought) & tables
+    }
+
+    /// Whether a call with the retry layer may have more than one attempt.
+    #[inline]
+    pub(crate) fn repeats(self) -> bool {
+        self.has(Self::REPEATS)
     }
 
     #[inline]
@@ -278,6 +290,16 @@ impl Entry {
             state.bulkhead.get()
         } else {
             None
+        }
+    }
+
+    /// The retry budget, as the traits say where it stands.
+    #[inline]
+    pub(crate) fn budget(&self, traits: Traits) -> &Budget {
+        if traits.has(Traits::BUDGET_SHARED) {
+            &self.parent.budget
+        } else {
+            &self.own.budget
         }
     }
 

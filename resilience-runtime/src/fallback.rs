@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::clock;
 use crate::dependency::Pinned;
-use crate::guard::Calling;
+use crate::guard::Late;
 use crate::ops::{End, Ops};
 use crate::outcome::Outcome;
 
@@ -134,7 +134,7 @@ impl State {
 }
 
 /// The chain of a call that ended without an answer.
-pub(crate) fn fall<O: Ops>(call: Calling<'static>, ops: O, end: End<O::Return>) -> Chain<O> {
+pub(crate) fn fall<O: Ops>(call: Late, ops: O, end: End<O::Return>) -> Chain<O> {
     Chain::new(call, ops, end)
 }
 

@@ -15,6 +15,7 @@ mod attempt;
 mod enter;
 #[allow(clippy::inline_always)]
 mod handle;
+mod late;
 mod look;
 #[cfg(feature = "simulation")]
 mod notes;
@@ -23,6 +24,7 @@ mod owned;
 mod settle;
 #[allow(clippy::inline_always)]
 mod short;
+#[allow(clippy::inline_always)]
 mod woven;
 
 use std::cell::OnceCell;
@@ -32,6 +34,7 @@ use std::sync::Arc;
 use resilience_policy::Mode;
 
 pub use handle::{CallOnce, Guard};
+pub(crate) use late::Late;
 pub(crate) use look::{read_breaker, would_admit};
 #[cfg(feature = "tower")]
 pub(crate) use owned::Owned;
@@ -57,11 +60,11 @@ const EVERY_LAYER: u8 = LAYER_BREAKER | LAYER_BULKHEAD | LAYER_RETRY | LAYER_TIM
 ///
 /// A plain call (nothing unusual in its numbers, no deadline, no retry) that is over in its first poll never makes one
 /// of these, see [`short`]. As soon as it is pending, or anything but a good answer happens, it does, and holds the
-/// numbers in force until its end.
+/// numbers in force until its end. It stands in a room of its own, see [`late`].
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools)] // each is a fact of its own, and all are read on the short way
-pub(crate) struct Calling<'e> {
-    entry: EntryRef<'e>,
+pub(crate) struct Calling {
+    entry: EntryRef,
     pinned: OnceCell<Arc<Pinned>>,
     site: Option<&'static Site>,
     slot: Option<Slot>,
@@ -86,18 +89,19 @@ pub(crate) struct Calling<'e> {
 
 /// Where the entry of a call is kept.
 #[derive(Debug)]
-pub(crate) enum EntryRef<'e> {
-    Borrowed(&'e Entry),
+pub(crate) enum EntryRef {
+    /// That of a function, in the runtime of the process.
+    Installed(&'static Entry),
     Shared(Arc<Entry>),
 }
 
-impl Deref for EntryRef<'_> {
+impl Deref for EntryRef {
     type Target = Entry;
 
     #[inline]
     fn deref(&self) -> &Entry {
         match self {
-            Self::Borrowed(entry) => entry,
+            Self::Installed(entry) => entry,
             Self::Shared(entry) => entry,
         }
     }
@@ -105,8 +109,8 @@ impl Deref for EntryRef<'_> {
 
 /// What a call begins with.
 #[derive(Debug)]
-pub(crate) struct Start<'e> {
-    entry: EntryRef<'e>,
+pub(crate) struct Start {
+    entry: EntryRef,
     site: Option<&'static Site>,
     key: Key,
     layers: u8,
@@ -124,11 +128,11 @@ struct Running {
     reason: Reason,
 }
 
-impl<'e> Calling<'e> {
+impl Calling {
     /// A call of an annotated function, the long way.
     #[cfg(test)]
-    pub(crate) fn of_site(site: &'static Site) -> Calling<'static> {
-        Calling::new(Start {
+    pub(crate) fn of_site(site: &'static Site) -> Self {
+        Self::new(Start {
             entry: site.entry(),
             site: Some(site),
             key: None,
@@ -136,12 +140,12 @@ impl<'e> Calling<'e> {
         })
     }
 
-    fn new(start: Start<'e>) -> Self {
+    fn new(start: Start) -> Self {
         let traits = start.entry.traits();
         Self::with(start, traits)
     }
 
-    fn with(start: Start<'e>, traits: Traits) -> Self {
+    fn with(start: Start, traits: Traits) -> Self {
         let Start {
             entry,
             site,
@@ -227,11 +231,7 @@ impl<'e> Calling<'e> {
     }
 
     /// The last word on a call that did not simply end with its body's answer.
-    pub(crate) fn close(mut self, served: Served) {
-        self.close_as(served);
-    }
-
-    fn close_as(&mut self, served: Served) {
+    pub(crate) fn close(&mut self, served: Served) {
         let outcome = self.ended.unwrap_or(CallOutcome::Failure);
         self.count(outcome, served);
     }
@@ -279,7 +279,7 @@ impl<'e> Calling<'e> {
     fn reject(&mut self, reason: Reason, retry_after: Option<u64>) -> Rejection {
         self.ended = Some(CallOutcome::Rejected);
         self.release_slot();
-        self.entry.attempts().reject(reason);
+        self.entry.tally().reject(reason);
         let rejection = Rejection::told(self.entry.identity(), reason, retry_after);
         event::rejected(self.function(), &rejection, false);
         meter::tell(&self.entry);
@@ -288,7 +288,7 @@ impl<'e> Calling<'e> {
 
     /// The rejection of an attempt that was cut.
     fn cut(&mut self, reason: Reason) -> Rejection {
-        self.entry.attempts().reject(reason);
+        self.entry.tally().reject(reason);
         let rejection = Rejection::told(self.pinned().identity, reason, None);
         event::rejected(self.function(), &rejection, false);
         rejection
@@ -336,7 +336,7 @@ impl<'e> Calling<'e> {
     }
 }
 
-impl Drop for Calling<'_> {
+impl Drop for Calling {
     #[inline]
     fn drop(&mut self) {
         if self.closed && self.slot.is_none() {
@@ -350,6 +350,7 @@ impl Drop for Calling<'_> {
 /// Counts by the second need the time; where the clock is not tokio's anyway, a call does not pay a
 /// reading for them alone, and they use the second that the runtime saw last.
 #[cfg_attr(feature = "testing", allow(clippy::unnecessary_wraps))] // only then it is always known
+#[inline]
 fn clock_for_counts() -> Option<u64> {
     #[cfg(feature = "testing")]
     return Some(clock::now());

@@ -17,6 +17,6 @@ mod switched;
 
 #[cfg(feature = "metrics")]
 pub(crate) use figures::{COUNTERS, Figures, GAUGES, Series, counter_series, gauge_series};
-pub(crate) use switched::{Meter, Turn, after, tell};
+pub(crate) use switched::{Meter, after, tell};
 #[cfg(feature = "metrics")]
 pub(crate) use switched::{keep, refresh, retire};

@@ -22,7 +22,7 @@ pub(crate) use compiled_in::policy as compiled_in_policy;
 pub use current::Scope;
 #[cfg(not(feature = "testing"))]
 pub(crate) use current::last_seen;
-pub(crate) use current::{installed, scoped, see};
+pub(crate) use current::{installed, is_scoped, scoped, see};
 #[cfg(feature = "metrics")]
 pub use metrics::KeptMetrics;
 pub use overrides::OverrideError;

@@ -40,12 +40,26 @@ impl Site {
 
     /// The entry for a call of this function that begins now: of the scope's runtime, else of the process's, else of
     /// the compiled-in one.
-    #[inline]
-    pub(crate) fn entry(&'static self) -> EntryRef<'static> {
+    pub(crate) fn entry(&'static self) -> EntryRef {
         if let Some(scoped) = runtime::scoped() {
             return EntryRef::Shared(scoped.entry_of(self));
         }
-        EntryRef::Borrowed(self.installed.get().unwrap_or_else(|| self.find()))
+        EntryRef::Installed(self.lasting())
+    }
+
+    /// The same outside any scope, where the entry lasts as long as the process.
+    #[inline]
+    pub(crate) fn installed(&'static self) -> Option<&'static Entry> {
+        if runtime::is_scoped() {
+            None
+        } else {
+            Some(self.lasting())
+        }
+    }
+
+    #[inline]
+    fn lasting(&'static self) -> &'static Entry {
+        self.installed.get().unwrap_or_else(|| self.find())
     }
 
     #[cold]

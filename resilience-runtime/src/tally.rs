@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::Served;
+use crate::rejection::Reason;
 use minute::Minute;
 
 /// How a call ended, as it is counted.
@@ -79,7 +80,11 @@ struct Threads {
 }
 
 #[derive(Debug, Default)]
-struct Cells([[AtomicU64; SERVED]; OUTCOMES]);
+struct Cells {
+    ended: [[AtomicU64; SERVED]; OUTCOMES],
+    /// Rejections by reason: a call that was cut in each of its attempts has several.
+    rejected: [AtomicU64; Reason::ALL.len()],
+}
 
 struct Mine {
     serial: u64,
@@ -139,26 +144,50 @@ impl Tally {
         if let Some(now) = now {
             self.minute.see(now, || self.sums());
         }
+        self.count(|cells| up(&cells.ended[outcome as usize][served as usize]));
+    }
+
+    /// A call, or an attempt of it, was rejected.
+    pub(crate) fn reject(&self, reason: Reason) {
+        self.count(|cells| up(&cells.rejected[reason as usize]));
+    }
+
+    /// Both, of a call that was rejected and has no fallback.
+    #[inline]
+    pub(crate) fn end_rejected(&self, reason: Reason, now: Option<u64>) {
+        if let Some(now) = now {
+            self.minute.see(now, || self.sums());
+        }
+        self.count(|cells| {
+            up(&cells.ended[CallOutcome::Rejected as usize][Served::Error as usize]);
+            up(&cells.rejected[reason as usize]);
+        });
+    }
+
+    /// Counts in this thread's cells.
+    #[inline]
+    fn count(&self, count: impl Fn(&Cells)) {
         let counted = MINE.try_with(|mine| {
             let Ok(mine) = mine.try_borrow() else { return false };
             let Some(Some(mine)) = mine.get(self.place) else {
                 return false;
             };
-            if mine.serial == self.serial {
-                mine.cells.add(outcome, served);
+            if mine.serial != self.serial {
+                return false;
             }
-            mine.serial == self.serial
+            count(&mine.cells);
+            true
         });
         if counted != Ok(true) {
-            self.end_first(outcome, served);
+            self.count_first(&count);
         }
     }
 
-    /// The first call of this thread.
+    /// The first count of this thread.
     #[cold]
-    fn end_first(&self, outcome: CallOutcome, served: Served) {
+    fn count_first(&self, count: &dyn Fn(&Cells)) {
         let cells = Arc::new(Cells::default());
-        cells.add(outcome, served);
+        count(&cells);
         let mut threads = self.lock();
         // Who else holds it is its thread; nobody else means that the thread is gone.
         let Threads { gone, alive } = &mut *threads;
@@ -198,16 +227,28 @@ impl Tally {
         let mut sums = [[0; SERVED]; OUTCOMES];
         let threads = self.lock();
         for cells in threads.alive.iter().map(|cells| &**cells).chain([&threads.gone]) {
-            for (sum, cell) in sums.iter_mut().flatten().zip(cells.0.iter().flatten()) {
+            for (sum, cell) in sums.iter_mut().flatten().zip(cells.ended.iter().flatten()) {
                 *sum += load(cell);
             }
         }
         sums
     }
 
+    /// How often calls were rejected, by reason.
+    pub(crate) fn rejections(&self) -> impl Iterator<Item = (Reason, u64)> {
+        let mut sums = [0; Reason::ALL.len()];
+        let threads = self.lock();
+        for cells in threads.alive.iter().map(|cells| &**cells).chain([&threads.gone]) {
+            for (sum, cell) in sums.iter_mut().zip(&cells.rejected) {
+                *sum += load(cell);
+            }
+        }
+        Reason::ALL.iter().copied().zip(sums)
+    }
+
     /// Calls that were answered by this.
     fn served(&self, served: Served) -> u64 {
-        self.sum(|cells| cells.0.iter().map(|row| load(&row[served as usize])).sum())
+        self.sum(|cells| cells.ended.iter().map(|row| load(&row[served as usize])).sum())
     }
 
     /// Share of the last minute's calls that a fallback answered.
@@ -217,7 +258,7 @@ impl Tally {
 
     /// Calls, and those that a fallback answered.
     pub(crate) fn sums(&self) -> (u64, u64) {
-        let calls = self.sum(|cells| cells.0.iter().flatten().map(load).sum());
+        let calls = self.sum(|cells| cells.ended.iter().flatten().map(load).sum());
         (calls, self.served(Served::Fallback) + self.served(Served::Stale))
     }
 
@@ -232,19 +273,22 @@ impl Tally {
 }
 
 impl Cells {
-    /// Written by one thread only, so a load and a store are enough.
-    #[inline]
-    fn add(&self, outcome: CallOutcome, served: Served) {
-        let cell = &self.0[outcome as usize][served as usize];
-        cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
     /// Takes over what a thread that is gone has counted. Called under the lock.
     fn take(&self, gone: &Cells) {
-        for (mine, theirs) in self.0.iter().flatten().zip(gone.0.iter().flatten()) {
+        for (mine, theirs) in self.all().zip(gone.all()) {
             mine.fetch_add(load(theirs), Ordering::Relaxed);
         }
     }
+
+    fn all(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.ended.iter().flatten().chain(&self.rejected)
+    }
+}
+
+/// Cells are written by one thread only, so a load and a store are enough.
+#[inline]
+fn up(cell: &AtomicU64) {
+    cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
 fn load(cell: &AtomicU64) -> u64 {
@@ -276,6 +320,21 @@ mod tests {
             (17, 15, 1)
         );
         assert!(tally.lock().alive.len() < 10, "threads that are gone are folded up");
+    }
+
+    #[test]
+    fn a_rejection_is_counted_by_its_reason_on_every_thread() {
+        let tally = Tally::default();
+        for (place, reason) in Reason::ALL.iter().enumerate() {
+            for _ in 0..=place {
+                std::thread::scope(|scope| scope.spawn(|| tally.reject(*reason)).join().unwrap());
+            }
+        }
+        tally.end_rejected(Reason::Open, None);
+        let counts: Vec<_> = tally.rejections().collect();
+        let expected: Vec<_> = Reason::ALL.iter().copied().zip([2, 2, 3, 4, 5, 6, 7, 8]).collect();
+        assert_eq!(counts, expected);
+        assert_eq!(tally.ended()[CallOutcome::Rejected as usize].iter().sum::<u64>(), 1);
     }
 
     #[test]

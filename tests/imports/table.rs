@@ -59,7 +59,7 @@ pub(crate) const RUNTIME: &[Row] = &[
     row("runtime", "circle clock dependency event fleet guard init instance layer::breaker::Look meter missing mode observe::metrics private::Form site tally"),
     row("dependency", "attempts clock fallback history identity layer meter mode private sync tally words"),
     row("guard", "attempts clock deadline dependency event failure fallback keys layer meter ops outcome private rejection runtime::last_seen served simulation::notes site tally"),
-    row("fallback", "clock degraded dependency event failure guard::Calling identity ops outcome private rejection served site"),
+    row("fallback", "clock degraded dependency event failure guard::Calling guard::Late identity ops outcome private rejection served site"),
     row("event", "attempts dependency history::Pooled layer::breaker observe outcome rejection simulation::notes testing::note"),
     row("event::why", "attempts dependency history layer::breaker words"),
     Row { module: "observe", may: "event", foreign: Some("tracing"), never: "Mutex" },
@@ -92,8 +92,8 @@ pub(crate) const RUNTIME: &[Row] = &[
     row("degraded", "identity"),
     row("failure", "outcome rejection"),
     row("rejection", "identity outcome"),
-    row("tally", "event::Served"),
-    row("attempts", "outcome rejection"),
+    row("tally", "event::Served rejection::Reason"),
+    row("attempts", "outcome"),
     row("history", "attempts layer::breaker::Totals outcome words"),
     row("fleet", "clock::nanos layer::breaker"),
     row("mode", "clock"),
@@ -135,10 +135,18 @@ pub(crate) const MACROS: &[Row] = &[
     row("krate", ""),
 ];
 
-/// The one file that names the order of the layers …
-pub(crate) const ORDER_STANDS_IN: &str = "resilience-runtime/src/guard/attempt.rs";
-/// … by these acts of a call, which nobody else may perform: the short way in one piece, and the long way's steps.
-pub(crate) const ACTS: [&str; 4] = ["short.enter(", "call.enter()", "call.admit()", ".waited_too_long("];
+/// The files that name the order of the layers, the short way and the long one, by acts of a call that no other file may
+/// perform.
+pub(crate) const ORDER: [(&str, &[&str]); 2] = [
+    (
+        "resilience-runtime/src/guard/attempt.rs",
+        &["call.enter()", "call.admit()", ".waited_too_long("],
+    ),
+    (
+        "resilience-runtime/src/guard/short.rs",
+        &["breaker.admit_closed()", "breaker.is_surely_open("],
+    ),
+];
 
 /// The modules that may name more than one layer: where their states stand, and the steps that the order is made of.
 pub(crate) const TWO_LAYERS: &str = "dependency guard";

@@ -21,7 +21,7 @@ use crate::degraded;
 use crate::dependency::Pinned;
 use crate::event::{self, Served};
 use crate::failure::Failure;
-use crate::guard::Calling;
+use crate::guard::{Calling, Late};
 use crate::identity::Identity;
 use crate::ops::{End, Ops};
 use crate::outcome::Outcome;
@@ -38,7 +38,7 @@ use crate::served::Freshness;
 pub struct Chain<O: Ops> {
     ops: O,
     /// The call; gone when a form has ended it.
-    call: Option<Calling<'static>>,
+    call: Late,
     identity: &'static Identity,
     rejection: Option<Rejection>,
     /// What the body gave; gone when `with` took its error.
@@ -57,7 +57,7 @@ pub struct Chain<O: Ops> {
 }
 
 impl<O: Ops> Chain<O> {
-    pub(super) fn new(call: Calling<'static>, ops: O, end: End<O::Return>) -> Self {
+    pub(super) fn new(call: Late, ops: O, end: End<O::Return>) -> Self {
         let (own, rejection) = match end {
             End::Rejected(rejection) => (None, Some(rejection)),
             End::Failed(own) | End::Value(own) => (Some(own), None),
@@ -65,7 +65,7 @@ impl<O: Ops> Chain<O> {
         Self {
             ops,
             identity: call.pinned().identity,
-            call: Some(call),
+            call,
             rejection,
             own,
             first: None,
@@ -97,7 +97,7 @@ impl<O: Ops> Chain<O> {
         self.slot = None;
         self.bound = None;
         self.form = form;
-        let Some(call) = self.call.as_ref().filter(|_| self.may_answer()) else {
+        let Some(call) = self.call.call().filter(|_| self.may_answer()) else {
             return false;
         };
         let bound = Bound::of(call);
@@ -151,7 +151,7 @@ impl<O: Ops> Chain<O> {
         F: Future<Output = O::Return>,
         O::Return: Clone + Send + Sync + 'static,
     {
-        let site = self.call.as_ref().and_then(Calling::site);
+        let site = self.call.call().and_then(Calling::site);
         let key = flight_key::<K, O::Return>(site, self.form, key);
         OnePer::new(self, key, fallback)
     }
@@ -181,7 +181,7 @@ impl<O: Ops> Chain<O> {
     }
 
     pub(super) fn pinned(&self) -> Option<&Pinned> {
-        self.call.as_ref().map(Calling::pinned)
+        self.call.call().map(Calling::pinned)
     }
 
     /// What a running form needs: the call's numbers and what the dependency's fallbacks share.
@@ -229,7 +229,7 @@ impl<O: Ops> Chain<O> {
     }
 
     fn kind(&self) -> Kind {
-        let site = self.call.as_ref().and_then(Calling::site);
+        let site = self.call.call().and_then(Calling::site);
         match site.and_then(|site| site.spec().forms.get(self.form)) {
             Some(Form::With(_)) => Kind::With,
             Some(Form::Stale) => Kind::Stale,
@@ -261,7 +261,7 @@ impl<O: Ops> Chain<O> {
 
     fn tell(&mut self, why: &dyn Display, shed: bool) {
         let first = self.first();
-        let Some(call) = &self.call else { return };
+        let Some(call) = self.call.call() else { return };
         event::fallback_failed(call.pinned(), call.function(), self.kind().as_str(), why, first, shed);
     }
 
@@ -282,7 +282,8 @@ impl<O: Ops> Chain<O> {
     /// Ends the call. User code that follows may panic without the call being counted as dropped.
     fn end(&mut self, kind: Option<Kind>, served: Served) {
         let first = kind.map(|_| self.first());
-        if let Some(call) = self.call.take() {
+        let mut late = std::mem::take(&mut self.call);
+        if let Some(call) = late.call_mut() {
             if let (Some(kind), Some(first)) = (kind, first) {
                 call.pinned().fallback.count(kind, first);
             }

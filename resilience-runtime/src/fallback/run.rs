@@ -22,7 +22,7 @@ pub(super) struct Bound {
 
 impl Bound {
     /// Its own `timeout`, or the deadline that the caller set around the call, whichever is earlier.
-    pub(super) fn of(call: &Calling<'_>) -> Self {
+    pub(super) fn of(call: &Calling) -> Self {
         let own = clock::now().saturating_add(clock::nanos(call.pinned().settings.fallback.timeout));
         match call.deadline_within() {
             Some(at) if at < own => Self {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::{Chain, State, fall, keep, stale_key};
 use crate::classify::RetryAfter as _;
 use crate::failure::Failure;
-use crate::guard::Calling;
+use crate::guard::{Calling, Late};
 use crate::ops::{End, MarkNone as _, PickPlain as _, PlainOps, ResultOps, ops, ops_refusing, pick, served};
 use crate::outcome::{Classify, FailureKind, Outcome};
 use crate::private::{Form, Spec};
@@ -97,8 +97,8 @@ impl World {
         Self::of(&OPEN.replace(r#"fail = "open""#, r#"fail = "closed""#))
     }
 
-    async fn call(&self, site: &'static Site) -> Calling<'static> {
-        self.0.scope(async { Calling::of_site(site) }).await
+    async fn call(&self, site: &'static Site) -> Late {
+        self.0.scope(async { Late::of(Calling::of_site(site)) }).await
     }
 
     async fn failed(&self, site: &'static Site, error: &'static str) -> Chain<ResultOps<u32, Error>> {

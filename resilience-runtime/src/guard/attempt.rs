@@ -5,12 +5,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use super::Calling;
 use super::enter::{Admitted, Entered};
+use super::late::{Late, Parts};
 use super::settle::Finish;
-use super::short::{Enter, Short};
-use super::{Calling, Start};
 use crate::clock::{self, NEVER, Timer};
-use crate::layer::bulkhead::Ticket;
 use crate::ops::{End, Ops, Turn};
 use crate::outcome::Outcome;
 use crate::rejection::Reason;
@@ -19,20 +18,18 @@ pin_project_lite::pin_project! {
     /// An attempt without the call that it is part of.
     #[project = CoreProject]
     pub struct Core<O, B> {
-        ops: O,
-        stage: Stage,
-        ticket: Option<Ticket>,
-        // One timer serves waiting, pausing and running; `None` until somebody has to wait.
-        #[pin]
-        timer: Option<Timer>,
+        pub(super) ops: O,
+        // Whether it ended without ever needing more than this.
+        pub(super) over: bool,
         // Dropped as soon as it is cut, so that its destructors run before the caller goes on.
         #[pin]
-        body: Option<B>,
+        pub(super) body: Option<B>,
     }
 }
 
+/// How far an attempt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     Enter,
     Wait { end: u64, reason: Reason },
     Pause,
@@ -44,34 +41,37 @@ enum Stage {
 
 impl<O, B> Core<O, B> {
     #[inline]
-    pub(super) fn fresh(ops: O, body: B) -> Self {
+    pub(super) fn new(ops: O, body: B) -> Self {
         Self {
             ops,
-            stage: Stage::Enter,
-            ticket: None,
-            timer: None,
+            over: false,
             body: Some(body),
         }
     }
 
-    /// The next attempt of a call that may have begun.
-    pub(super) fn of(call: &Calling<'_>, ops: O, body: B) -> Self {
-        let stage = if call.entered { Stage::Pause } else { Stage::Enter };
-        Self {
-            stage,
-            ..Self::fresh(ops, body)
-        }
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.over
     }
 
     /// What a drop in the middle has to give back. The body goes first: what it holds is given back before its slot.
     #[inline]
-    pub(super) fn give_back(self: Pin<&mut Self>, call: &mut Calling<'_>) {
-        let mut this = self.project();
-        if let Stage::Ended = *this.stage {
+    pub(super) fn give_back(self: Pin<&mut Self>, late: &mut Late) {
+        if let Some(parts) = late.parts() {
+            self.give_back_begun(parts);
+        }
+    }
+
+    #[inline(never)]
+    fn give_back_begun(self: Pin<&mut Self>, parts: Parts<'_>) {
+        let Parts {
+            call, stage, ticket, ..
+        } = parts;
+        if let Stage::Ended = *stage {
             return;
         }
-        this.body.set(None);
-        if let Some(ticket) = this.ticket.take() {
+        self.project().body.set(None);
+        if let Some(ticket) = ticket.take() {
             call.leave(ticket);
         }
         if let Some(running) = call.running.take() {
@@ -84,131 +84,91 @@ impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
     /// THE order of the layers, from outside in: mode and deadline, bulkhead, retry (its pause), hold,
     /// breaker, chaos, timeout, body. The fallback is outside: it takes what this gives.
     #[inline(never)]
-    pub(super) fn poll(self: Pin<&mut Self>, call: &mut Calling<'_>, cx: &mut Context<'_>) -> Poll<Turn<O::Return>> {
-        let mut this = self.project();
+    pub(super) fn poll(self: Pin<&mut Self>, late: &mut Late, cx: &mut Context<'_>) -> Poll<Turn<O::Return>> {
+        let this = self.project();
+        let Some(mut begun) = late.parts() else {
+            return Poll::Pending;
+        };
         loop {
-            match *this.stage {
+            let call = &mut *begun.call;
+            match *begun.stage {
                 Stage::Enter => match call.enter() {
-                    Entered::Go => *this.stage = Stage::Admit,
+                    Entered::Go => *begun.stage = Stage::Admit,
                     Entered::Wait { ticket, end, reason } => {
                         #[cfg(feature = "simulation")]
                         crate::simulation::notes::tell(crate::simulation::notes::Note::Waits);
-                        *this.ticket = Some(ticket);
-                        *this.stage = Stage::Wait { end, reason };
+                        *begun.ticket = Some(ticket);
+                        *begun.stage = Stage::Wait { end, reason };
                     }
                     Entered::Rejected(rejection) => {
-                        *this.stage = Stage::Ended;
+                        *begun.stage = Stage::Ended;
                         return Poll::Ready(Turn::End(End::Rejected(rejection)));
                     }
                 },
                 Stage::Wait { end, reason } => {
-                    if let (Some(ticket), Some(bulkhead)) = (&*this.ticket, call.entry.bulkhead(call.traits))
+                    if let (Some(ticket), Some(bulkhead)) = (&*begun.ticket, call.entry.bulkhead(call.traits))
                         && let Poll::Ready(slot) = bulkhead.poll_wait(ticket, cx.waker())
                     {
                         // The place in the line ended with the grant.
                         #[cfg(feature = "simulation")]
                         crate::simulation::notes::tell(crate::simulation::notes::Note::Granted);
-                        *this.ticket = None;
+                        *begun.ticket = None;
                         call.slot = Some(slot);
-                        this.timer.set(None);
-                        *this.stage = Stage::Admit;
+                        begun.timer.set(None);
+                        *begun.stage = Stage::Admit;
                         continue;
                     }
-                    ready!(reached(this.timer.as_mut(), end, cx));
-                    if let Some(ticket) = this.ticket.take() {
+                    ready!(reached(begun.timer.as_mut(), end, cx));
+                    if let Some(ticket) = begun.ticket.take() {
                         call.leave(ticket);
                     }
-                    *this.stage = Stage::Ended;
+                    *begun.stage = Stage::Ended;
                     return Poll::Ready(Turn::End(End::Rejected(call.waited_too_long(reason))));
                 }
                 Stage::Pause => {
                     if call.pause_until != 0 {
                         // A call runs through its pauses, as it keeps its slot through them.
                         call.pends();
-                        ready!(reached(this.timer.as_mut(), call.pause_until, cx));
-                        this.timer.set(None);
+                        ready!(reached(begun.timer.as_mut(), call.pause_until, cx));
+                        begun.timer.set(None);
                     }
-                    *this.stage = Stage::Admit;
+                    *begun.stage = Stage::Admit;
                 }
                 Stage::Admit => match call.admit() {
-                    Admitted::Run => return run(this, call, cx),
-                    Admitted::Delayed(until) => *this.stage = Stage::Delay { until },
+                    Admitted::Run => return run(this, begun, cx),
+                    Admitted::Delayed(until) => *begun.stage = Stage::Delay { until },
                     Admitted::Failed => {
-                        *this.stage = Stage::Ended;
+                        *begun.stage = Stage::Ended;
                         if call.settle(Finish::Chaos) {
                             return Poll::Ready(Turn::Again);
                         }
                         return Poll::Ready(Turn::End(End::Rejected(call.cut(Reason::Isolated))));
                     }
                     Admitted::Rejected(rejection) => {
-                        *this.stage = Stage::Ended;
+                        *begun.stage = Stage::Ended;
                         return Poll::Ready(Turn::End(End::Rejected(rejection)));
                     }
                 },
                 Stage::Delay { until } => {
                     let limit = call.limit();
-                    ready!(reached(this.timer.as_mut(), until.min(limit), cx));
-                    this.timer.set(None);
+                    ready!(reached(begun.timer.as_mut(), until.min(limit), cx));
+                    begun.timer.set(None);
                     if limit <= until {
-                        return Poll::Ready(cut(this, call));
+                        return Poll::Ready(cut(this, &mut begun));
                     }
-                    *this.stage = Stage::Run;
+                    *begun.stage = Stage::Run;
                 }
-                Stage::Run => return run(this, call, cx),
+                Stage::Run => return run(this, begun, cx),
                 Stage::Ended => return Poll::Pending,
             }
         }
     }
 }
 
-impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
-    /// The first poll of a call, the short way: see [`short`](super::short). `None` leaves the call where the long way
-    /// takes it up, with `call` made unless nothing has happened yet.
-    #[inline(always)]
-    pub(super) fn poll_short<'e>(
-        self: Pin<&mut Self>,
-        start: Start<'e>,
-        call: &mut Option<Calling<'e>>,
-        cx: &mut Context<'_>,
-    ) -> Option<Poll<Turn<O::Return>>> {
-        let mut this = self.project();
-        let Some(mut short) = Short::new(&start) else {
-            *call = Some(Calling::new(start));
-            return None;
-        };
-        match short.enter() {
-            Enter::Go => {}
-            Enter::Open(retry_after) => {
-                *this.stage = Stage::Ended;
-                return Some(Poll::Ready(Turn::End(End::Rejected(short.refuse(retry_after, call)))));
-            }
-            Enter::LongWay => {
-                *call = Some(short.lengthen());
-                return None;
-            }
-            Enter::Admit => {
-                *call = Some(short.lengthen());
-                *this.stage = Stage::Admit;
-                return None;
-            }
-        }
-        let ops = *this.ops;
-        let body = this.body.as_mut().as_pin_mut()?;
-        let polled = short.polling(|| body.poll(cx).map(|answer| (ops.judge(&answer), answer)));
-        if let Poll::Ready((outcome @ (Outcome::Success | Outcome::Business), answer)) = polled {
-            *this.stage = Stage::Ended;
-            short.settle_good(outcome);
-            return Some(Poll::Ready(Turn::End(End::Value(answer))));
-        }
-        let call = call.insert(short.lengthen());
-        Some(conclude(this, call, polled, cx))
-    }
-}
-
 /// Polls the body of an admitted attempt.
 fn run<O: Ops, B: Future<Output = O::Return>>(
     mut this: CoreProject<'_, O, B>,
-    call: &mut Calling<'_>,
+    begun: Parts<'_>,
     cx: &mut Context<'_>,
 ) -> Poll<Turn<O::Return>> {
     let ops = *this.ops;
@@ -217,27 +177,27 @@ fn run<O: Ops, B: Future<Output = O::Return>>(
     };
     // A panic in the body, or in what judges its answer, settles on its way up.
     let mut fuse = Fuse {
-        call: &mut *call,
+        call: &mut *begun.call,
         lit: true,
     };
     let polled = body.poll(cx).map(|answer| (ops.judge(&answer), answer));
     fuse.lit = false;
     drop(fuse);
-    conclude(this, call, polled, cx)
+    conclude(this, begun, polled, cx)
 }
 
 /// Settles an attempt that ended, and waits for one that did not.
 #[inline(never)]
-fn conclude<O: Ops, B: Future<Output = O::Return>>(
-    mut this: CoreProject<'_, O, B>,
-    call: &mut Calling<'_>,
+pub(super) fn conclude<O: Ops, B: Future<Output = O::Return>>(
+    this: CoreProject<'_, O, B>,
+    mut begun: Parts<'_>,
     polled: Poll<(Outcome, O::Return)>,
     cx: &mut Context<'_>,
 ) -> Poll<Turn<O::Return>> {
     match polled {
         Poll::Ready((outcome, answer)) => {
-            *this.stage = Stage::Ended;
-            if call.settle(Finish::Judged(outcome)) {
+            *begun.stage = Stage::Ended;
+            if begun.call.settle(Finish::Judged(outcome)) {
                 return Poll::Ready(Turn::Again);
             }
             Poll::Ready(Turn::End(match outcome {
@@ -246,19 +206,20 @@ fn conclude<O: Ops, B: Future<Output = O::Return>>(
             }))
         }
         Poll::Pending => {
-            *this.stage = Stage::Run;
-            call.pends();
-            ready!(reached(this.timer.as_mut(), call.limit(), cx));
-            Poll::Ready(cut(this, call))
+            *begun.stage = Stage::Run;
+            begun.call.pends();
+            ready!(reached(begun.timer.as_mut(), begun.call.limit(), cx));
+            Poll::Ready(cut(this, &mut begun))
         }
     }
 }
 
 /// The attempt's time is up: its body goes, and then it is settled.
 #[inline(never)]
-fn cut<O: Ops, B>(mut this: CoreProject<'_, O, B>, call: &mut Calling<'_>) -> Turn<O::Return> {
+fn cut<O: Ops, B>(mut this: CoreProject<'_, O, B>, begun: &mut Parts<'_>) -> Turn<O::Return> {
     this.body.set(None);
-    *this.stage = Stage::Ended;
+    *begun.stage = Stage::Ended;
+    let call = &mut *begun.call;
     let reason = call.running.as_ref().map_or(Reason::TimedOut, |running| running.reason);
     if call.settle(Finish::TimedOut(reason)) {
         return Turn::Again;
@@ -297,12 +258,12 @@ fn no_timers() {
 }
 
 /// Holds the call while its body is polled: dropped while lit, a panic is on its way up.
-struct Fuse<'f, 'e> {
-    call: &'f mut Calling<'e>,
+struct Fuse<'f> {
+    call: &'f mut Calling,
     lit: bool,
 }
 
-impl Drop for Fuse<'_, '_> {
+impl Drop for Fuse<'_> {
     #[inline]
     fn drop(&mut self) {
         if self.lit {
@@ -322,8 +283,6 @@ pub(super) fn last<R>(turn: Turn<R>) -> End<R> {
 
 impl<O, B> fmt::Debug for Core<O, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Core")
-            .field("stage", &self.stage)
-            .finish_non_exhaustive()
+        f.debug_struct("Core").field("over", &self.over).finish_non_exhaustive()
     }
 }

@@ -28,7 +28,7 @@ pub(super) enum Admitted {
     Rejected(Rejection),
 }
 
-impl Calling<'_> {
+impl Calling {
     pub(super) fn enter(&mut self) -> Entered {
         self.entered = true;
         let pinned = self.pin();

@@ -2,17 +2,18 @@
 
 use std::fmt;
 use std::future::Future;
-use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use super::attempt::{Core, last};
-use super::{Calling, EVERY_LAYER, EntryRef, Start};
+use super::late::Late;
+use super::short::Early;
+use super::{EVERY_LAYER, EntryRef, Start};
 use crate::dependency::Entry;
 use crate::event::Served;
 use crate::failure::Failure;
-use crate::ops::{ByError, End, Judged, Turn};
+use crate::ops::{ByError, End, Judged, Ops, Turn};
 use crate::outcome::Classify;
 use crate::private::LAYER_RETRY;
 
@@ -56,10 +57,9 @@ impl Guard {
         self.entry.pin().retry().is_some()
     }
 
-    #[inline]
-    fn start(&self, layers: u8) -> Start<'_> {
+    fn start(&self, layers: u8) -> Start {
         Start {
-            entry: EntryRef::Borrowed(&self.entry),
+            entry: EntryRef::Shared(Arc::clone(&self.entry)),
             site: None,
             key: None,
             layers,
@@ -81,12 +81,38 @@ impl Guard {
         Fut: Future<Output = Result<T, E>>,
         E: Classify,
     {
-        let mut call = Calling::new(self.start(EVERY_LAYER));
+        let mut late = Late::default();
         loop {
-            match Attempt::new(&mut call, Lazy::Make { make: Some(&mut body) }).await {
-                Turn::Again => {}
-                Turn::End(end) => return finish(Some(&mut call), end),
+            match self.attempt(&mut late, Lazy::Make { make: Some(&mut body) }).await {
+                Turn::Again => late.rewind(),
+                Turn::End(end) => return finish(&mut late, end),
             }
+        }
+    }
+
+    /// The first poll of a call with these layers; later ones go the long way.
+    #[inline(always)]
+    fn poll_early<O: Ops, B: Future<Output = O::Return>>(
+        &self,
+        layers: u8,
+        core: Pin<&mut Core<O, B>>,
+        late: &mut Late,
+        cx: &mut Context<'_>,
+    ) -> Early<O::Return> {
+        if late.is_made() {
+            return Early::LongWay;
+        }
+        if core.is_over() {
+            return Early::Attempted(Poll::Pending);
+        }
+        core.poll_short(&self.entry, (layers, None), false, || self.start(layers), late, cx)
+    }
+
+    fn attempt<'c, B, T, E>(&'c self, late: &'c mut Late, body: B) -> Attempt<'c, B, T, E> {
+        Attempt {
+            guard: self,
+            late,
+            core: Core::new(Judged::new(ByError::default()), body),
         }
     }
 
@@ -107,8 +133,8 @@ impl Guard {
     {
         CallOnce {
             guard: self,
-            call: ManuallyDrop::new(None),
-            core: Core::fresh(Judged::new(ByError::default()), body),
+            late: Late::default(),
+            core: Core::new(Judged::new(ByError::default()), body),
         }
     }
 }
@@ -119,8 +145,7 @@ pin_project_lite::pin_project! {
     pub struct CallOnce<'g, Fut, T, E> {
         guard: &'g Guard,
         // The call begins when it is first polled.
-        // Its drop glue would be paid for by the calls that never make one.
-        call: ManuallyDrop<Option<Calling<'g>>>,
+        late: Late,
         #[pin]
         core: Core<Judged<ByError, T, E>, Fut>,
     }
@@ -129,10 +154,7 @@ pin_project_lite::pin_project! {
         #[inline]
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            if let Some(call) = &mut **this.call {
-                this.core.give_back(call);
-                **this.call = None;
-            }
+            this.core.give_back(this.late);
         }
     }
 }
@@ -146,19 +168,15 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        const LAYERS: u8 = EVERY_LAYER & !LAYER_RETRY;
         let mut this = self.project();
-        if this.call.is_none() {
-            let start = this.guard.start(EVERY_LAYER & !LAYER_RETRY);
-            if let Some(polled) = this.core.as_mut().poll_short(start, this.call, cx) {
-                let end = last(ready!(polled));
-                return Poll::Ready(finish(this.call.as_mut(), end));
-            }
-        }
-        let Some(call) = this.call.as_mut() else {
-            return Poll::Pending;
+        let turn = match this.guard.poll_early(LAYERS, this.core.as_mut(), this.late, cx) {
+            Early::Answer(answer) => return Poll::Ready(answer.map_err(Failure::Error)),
+            Early::Refused(rejection) => return Poll::Ready(Err(Failure::Rejected(rejection))),
+            Early::Attempted(polled) => ready!(polled),
+            Early::LongWay => ready!(this.core.poll(this.late, cx)),
         };
-        let end = last(ready!(this.core.poll(call, cx)));
-        Poll::Ready(finish(Some(call), end))
+        Poll::Ready(finish(this.late, last(turn)))
     }
 }
 
@@ -170,14 +188,12 @@ impl<Fut, T, E> fmt::Debug for CallOnce<'_, Fut, T, E> {
     }
 }
 
-#[inline(always)]
-pub(super) fn finish<T, E>(call: Option<&mut Calling<'_>>, end: End<Result<T, E>>) -> Result<T, Failure<E>> {
+pub(super) fn finish<T, E>(late: &mut Late, end: End<Result<T, E>>) -> Result<T, Failure<E>> {
     if let End::Value(answer) = end {
         return answer.map_err(Failure::Error);
     }
-    // Without a call it was the short way, which has counted it.
-    if let Some(call) = call {
-        call.close_as(Served::Error);
+    if let Some(call) = late.call_mut() {
+        call.close(Served::Error);
     }
     match end {
         End::Value(answer) | End::Failed(answer) => answer.map_err(Failure::Error),
@@ -187,28 +203,22 @@ pub(super) fn finish<T, E>(call: Option<&mut Calling<'_>>, end: End<Result<T, E>
 
 pin_project_lite::pin_project! {
     /// One attempt of [`Guard::call`].
-    struct Attempt<'c, 'g, B, T, E> {
-        call: &'c mut Calling<'g>,
+    struct Attempt<'c, B, T, E> {
+        guard: &'c Guard,
+        late: &'c mut Late,
         #[pin]
         core: Core<Judged<ByError, T, E>, B>,
     }
 
-    impl<B, T, E> PinnedDrop for Attempt<'_, '_, B, T, E> {
+    impl<B, T, E> PinnedDrop for Attempt<'_, B, T, E> {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            this.core.give_back(this.call);
+            this.core.give_back(this.late);
         }
     }
 }
 
-impl<'c, 'g, B, T, E> Attempt<'c, 'g, B, T, E> {
-    fn new(call: &'c mut Calling<'g>, body: B) -> Self {
-        let core = Core::of(call, Judged::new(ByError::default()), body);
-        Self { call, core }
-    }
-}
-
-impl<B, T, E> Future for Attempt<'_, '_, B, T, E>
+impl<B, T, E> Future for Attempt<'_, B, T, E>
 where
     B: Future<Output = Result<T, E>>,
     E: Classify,
@@ -216,8 +226,13 @@ where
     type Output = Turn<Result<T, E>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        this.core.poll(this.call, cx)
+        let mut this = self.project();
+        match this.guard.poll_early(EVERY_LAYER, this.core.as_mut(), this.late, cx) {
+            Early::Answer(answer) => Poll::Ready(Turn::End(End::Value(answer))),
+            Early::Refused(rejection) => Poll::Ready(Turn::End(End::Rejected(rejection))),
+            Early::Attempted(polled) => polled,
+            Early::LongWay => this.core.poll(this.late, cx),
+        }
     }
 }
 

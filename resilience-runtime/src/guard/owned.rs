@@ -6,8 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::attempt::Core;
+use super::attempt::{Core, Stage};
 use super::handle::finish;
+use super::late::Late;
 use super::{Calling, EVERY_LAYER, EntryRef, Guard, Start};
 use crate::failure::Failure;
 use crate::ops::{Ops, Turn};
@@ -17,8 +18,8 @@ pin_project_lite::pin_project! {
     /// One call of a guard, attempt by attempt.
     pub(crate) struct Owned<O, B> {
         // The call begins when it is first polled.
-        start: Option<Start<'static>>,
-        call: Option<Calling<'static>>,
+        start: Option<Start>,
+        late: Late,
         ops: O,
         #[pin]
         core: Core<O, B>,
@@ -27,9 +28,7 @@ pin_project_lite::pin_project! {
     impl<O, B> PinnedDrop for Owned<O, B> {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            if let Some(call) = this.call {
-                this.core.give_back(call);
-            }
+            this.core.give_back(this.late);
         }
     }
 }
@@ -50,28 +49,27 @@ impl<O: Copy, B> Owned<O, B> {
         };
         Self {
             start: Some(start),
-            call: None,
+            late: Late::default(),
             ops,
-            core: Core::fresh(ops, body),
+            core: Core::new(ops, body),
         }
     }
 
     /// Makes `body` the next attempt.
     pub(crate) fn again(self: Pin<&mut Self>, body: B) {
         let mut this = self.project();
-        if let Some(call) = this.call {
-            this.core.set(Core::of(call, *this.ops, body));
-        }
+        this.late.rewind();
+        this.core.set(Core::new(*this.ops, body));
     }
 
     /// Whether the attempt that is made next may be followed by another.
     pub(crate) fn may_repeat(&self) -> bool {
-        self.call.as_ref().is_some_and(Calling::may_repeat)
+        self.late.call().is_some_and(Calling::may_repeat)
     }
 
     /// Makes the next attempt the last one.
     pub(crate) fn stop_repeating(self: Pin<&mut Self>) {
-        if let Some(call) = self.project().call {
+        if let Some(call) = self.project().late.call_mut() {
             call.layers &= !LAYER_RETRY;
         }
     }
@@ -86,14 +84,11 @@ where
     pub(crate) fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<T, Failure<E>>>> {
         let this = self.project();
         if let Some(start) = this.start.take() {
-            *this.call = Some(Calling::new(start));
+            this.late.make(Calling::new(start), Stage::Enter);
         }
-        let Some(call) = this.call else {
-            return Poll::Pending;
-        };
-        this.core.poll(call, cx).map(|turn| match turn {
+        this.core.poll(this.late, cx).map(|turn| match turn {
             Turn::Again => None,
-            Turn::End(end) => Some(finish(Some(call), end)),
+            Turn::End(end) => Some(finish(this.late, end)),
         })
     }
 }

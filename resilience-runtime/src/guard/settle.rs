@@ -41,7 +41,7 @@ impl Finish {
     }
 }
 
-impl Calling<'_> {
+impl Calling {
     /// Settles an attempt with the breaker and the hold. Says whether the body is to run again.
     pub(super) fn settle(&mut self, finish: Finish) -> bool {
         let Some(running) = self.running.take() else {

@@ -4,10 +4,12 @@ use std::fmt;
 use std::future::Future;
 use std::hash::Hash;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use super::attempt::{Core, last};
-use super::{Calling, Start};
+use super::late::Late;
+use super::short::Early;
+use super::{Calling, EntryRef, Start};
 use crate::fallback::{self, Chain, StaleKey};
 use crate::keys;
 use crate::layer::bulkhead::Key;
@@ -20,7 +22,8 @@ use crate::site::Site;
 pub struct Call {
     site: &'static Site,
     key: Key,
-    calling: Option<Calling<'static>>,
+    late: Late,
+    layers: u8,
 }
 
 impl Call {
@@ -30,46 +33,62 @@ impl Call {
         Self {
             site,
             key: None,
-            calling: None,
+            late: Late::default(),
+            layers: site.spec().layers,
         }
     }
 
     /// The same with a key for the slots per key.
     pub fn begin_keyed<K: Hash + ?Sized>(site: &'static Site, key: &K) -> Self {
         Self {
-            site,
             key: Some(keys::hash(key)),
-            calling: None,
+            ..Self::begin(site)
         }
     }
 
     /// One attempt of a call whose function has no `#[retry]`. The future's output is how the call ended.
     #[inline]
     pub fn only<O: Ops, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Only<'_, O, B> {
+        self.layers &= !LAYER_RETRY;
         Only {
             call: self,
-            core: Core::fresh(ops, body),
+            core: Core::new(ops, body),
         }
     }
 
     /// One attempt, with the pause before it if it is a repeat. The future's output says whether to run the body
     /// again.
+    #[inline]
     pub fn attempt<O: Ops, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Attempt<'_, O, B> {
-        let calling = self.calling(self.site.spec().layers);
-        let core = Core::of(calling, ops, body);
-        Attempt { calling, core }
+        self.late.rewind();
+        Attempt {
+            call: self,
+            core: Core::new(ops, body),
+        }
     }
 
     /// Whether the attempt that is made next may be followed by another: then its arguments have to be kept.
+    #[inline]
     pub fn may_repeat(&mut self) -> bool {
-        self.calling(self.site.spec().layers).may_repeat()
+        if !self.late.is_made()
+            && let Some(entry) = self.site.installed()
+        {
+            let traits = entry.traits();
+            if traits.is_plain() {
+                if !traits.repeats() {
+                    // Whatever a reload says until it begins: nobody keeps what a second attempt would need.
+                    self.layers &= !LAYER_RETRY;
+                }
+                return self.layers & LAYER_RETRY != 0;
+            }
+        }
+        self.calling().may_repeat()
     }
 
     /// The chain of fallbacks of a call that failed or was rejected.
     pub fn fall<O: Ops>(mut self, ops: O, end: End<O::Return>) -> Chain<O> {
-        self.calling(self.site.spec().layers);
-        let start = self.start(self.site.spec().layers);
-        fallback::fall(self.calling.unwrap_or_else(|| Calling::new(start)), ops, end)
+        self.calling();
+        fallback::fall(self.late, ops, end)
     }
 
     /// Keeps a good answer for the `stale` form.
@@ -77,28 +96,55 @@ impl Call {
     where
         O::Value: Clone + Send + Sync + 'static,
     {
-        match &self.calling {
+        match self.late.call() {
             Some(calling) => fallback::keep(calling.pinned(), ops, key, answer),
             None => fallback::keep(&self.site.entry().pin(), ops, key, answer),
         }
     }
 
-    #[inline]
-    fn start(&self, layers: u8) -> Start<'static> {
-        Start {
-            entry: self.site.entry(),
-            site: Some(self.site),
-            key: self.key,
+    /// The call, from its begin if it has not begun.
+    fn calling(&mut self) -> &mut Calling {
+        let start = self.start();
+        self.late.get_or_make(|| Calling::new(start()))
+    }
+
+    /// What the long way begins with.
+    fn start(&self) -> impl FnOnce() -> Start + use<> {
+        let (site, key, layers) = (self.site, self.key, self.layers);
+        move || Start {
+            entry: site.entry(),
+            site: Some(site),
+            key,
             layers,
         }
     }
 
-    fn calling(&mut self, layers: u8) -> &mut Calling<'static> {
-        if self.calling.is_none() {
-            self.calling = Some(Calling::new(self.start(layers)));
+    /// The first poll of the first attempt; later ones go the long way.
+    #[inline(always)]
+    fn poll_early<O: Ops, B: Future<Output = O::Return>>(
+        &mut self,
+        layers: u8,
+        core: Pin<&mut Core<O, B>>,
+        cx: &mut Context<'_>,
+    ) -> Early<O::Return> {
+        if self.late.is_made() {
+            return Early::LongWay;
         }
-        self.calling
-            .get_or_insert_with(|| unreachable!("it was made a line above"))
+        if core.is_over() {
+            return Early::Attempted(Poll::Pending);
+        }
+        let (site, key) = (self.site, self.key);
+        let Some(entry) = site.installed() else {
+            self.calling();
+            return Early::LongWay;
+        };
+        let start = move || Start {
+            entry: EntryRef::Installed(entry),
+            site: Some(site),
+            key,
+            layers,
+        };
+        core.poll_short(entry, (layers, key), true, start, &mut self.late, cx)
     }
 }
 
@@ -115,9 +161,7 @@ pin_project_lite::pin_project! {
         #[inline]
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            if let Some(calling) = &mut this.call.calling {
-                this.core.give_back(calling);
-            }
+            this.core.give_back(&mut this.call.late);
         }
     }
 }
@@ -128,15 +172,13 @@ impl<O: Ops, B: Future<Output = O::Return>> Future for Only<'_, O, B> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let layers = this.call.site.spec().layers & !LAYER_RETRY;
-        if this.call.calling.is_none() {
-            let start = this.call.start(layers);
-            if let Some(polled) = this.core.as_mut().poll_short(start, &mut this.call.calling, cx) {
-                return polled.map(last);
-            }
+        let layers = this.call.layers & !LAYER_RETRY;
+        match this.call.poll_early(layers, this.core.as_mut(), cx) {
+            Early::Answer(answer) => Poll::Ready(End::Value(answer)),
+            Early::Refused(rejection) => Poll::Ready(End::Rejected(rejection)),
+            Early::Attempted(polled) => polled.map(last),
+            Early::LongWay => this.core.poll(&mut this.call.late, cx).map(last),
         }
-        let calling = this.call.calling(layers);
-        Poll::Ready(last(ready!(this.core.poll(calling, cx))))
     }
 }
 
@@ -144,7 +186,7 @@ pin_project_lite::pin_project! {
     /// The future of [`Call::attempt`].
     #[must_use = "futures do nothing unless polled"]
     pub struct Attempt<'c, O, B> {
-        calling: &'c mut Calling<'static>,
+        call: &'c mut Call,
         #[pin]
         core: Core<O, B>,
     }
@@ -153,7 +195,7 @@ pin_project_lite::pin_project! {
         #[inline]
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            this.core.give_back(this.calling);
+            this.core.give_back(&mut this.call.late);
         }
     }
 }
@@ -163,8 +205,14 @@ impl<O: Ops, B: Future<Output = O::Return>> Future for Attempt<'_, O, B> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        this.core.poll(this.calling, cx)
+        let mut this = self.project();
+        let layers = this.call.layers;
+        match this.call.poll_early(layers, this.core.as_mut(), cx) {
+            Early::Answer(answer) => Poll::Ready(Turn::End(End::Value(answer))),
+            Early::Refused(rejection) => Poll::Ready(Turn::End(End::Rejected(rejection))),
+            Early::Attempted(polled) => polled,
+            Early::LongWay => this.core.poll(&mut this.call.late, cx),
+        }
     }
 }
 

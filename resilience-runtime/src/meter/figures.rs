@@ -167,7 +167,7 @@ impl Figures {
         for ending in Ending::ALL {
             add(counts.of(ending), true);
         }
-        for (_, count) in own.attempts.rejections() {
+        for (_, count) in own.tally.rejections() {
             add(count, true);
         }
         for count in history.changes() {

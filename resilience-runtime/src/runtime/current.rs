@@ -46,6 +46,12 @@ pub(super) fn scope<F: Future>(runtime: Runtime, future: F) -> Scope<F> {
     }
 }
 
+/// Whether this call lives in a scope.
+#[inline]
+pub(crate) fn is_scoped() -> bool {
+    SCOPED.load(Ordering::Relaxed) && SCOPE.try_with(|_| ()).is_ok()
+}
+
 pub(crate) fn scoped() -> Option<Runtime> {
     if !SCOPED.load(Ordering::Relaxed) {
         return None;
@@ -68,6 +74,7 @@ pub(super) fn install(runtime: &Runtime) -> Result<(), InitError> {
 }
 
 #[cfg(not(feature = "testing"))] // with tokio's clock every call reads the time itself
+#[inline]
 pub(crate) fn last_seen() -> Option<u64> {
     Some(SEEN.load(Ordering::Relaxed)).filter(|seen| *seen != 0)
 }

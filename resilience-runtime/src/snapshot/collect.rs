@@ -86,7 +86,7 @@ pub(super) fn of_entry(entry: &Entry) -> DependencySnapshot {
         uncounted: uncounted(&counts, settings),
         attempts: by_word(&counts),
         rejections: own
-            .attempts
+            .tally
             .rejections()
             .map(|(reason, count)| (reason.as_str(), count))
             .collect(),

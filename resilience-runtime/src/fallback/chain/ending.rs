@@ -68,7 +68,7 @@ impl<O: Ops> Chain<O> {
     {
         let last = self
             .call
-            .as_ref()
+            .call()
             .and_then(Calling::site)
             .map(|site| site.spec().forms.len());
         match self.error.take() {

@@ -1,0 +1,137 @@
+//! What a call needs only if it is not over in its first poll with a good answer: its numbers, its attempts, its timer.
+//!
+//! Nearly every future of ours is moved before it is polled, and a move copies all of it. So this part, the larger one,
+//! stands in a room of its own, which is taken from the thread's store when it is first needed and goes back there: the
+//! call path allocates only while more calls wait on this thread than ever before.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::pin::Pin;
+
+use super::Calling;
+use super::attempt::Stage;
+use crate::clock::Timer;
+use crate::dependency::Pinned;
+use crate::layer::bulkhead::Ticket;
+
+/// Rooms that a thread keeps: some 100 KiB. Those that more calls left behind are given to the allocator.
+const KEPT: usize = 256;
+
+pin_project_lite::pin_project! {
+    /// A call that has begun, and how far its attempt is.
+    #[project = Parts]
+    pub(super) struct Begun {
+        pub(super) call: Calling,
+        pub(super) stage: Stage,
+        pub(super) ticket: Option<Ticket>,
+        // One timer serves waiting, pausing and running; `None` until somebody has to wait.
+        #[pin]
+        pub(super) timer: Option<Timer>,
+    }
+}
+
+type Room = Pin<Box<Option<Begun>>>;
+
+thread_local! {
+    static ROOMS: RefCell<Vec<Room>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The call, from the moment on that somebody needs it. Dropped, it gives everything back and counts the call
+/// cancelled, unless it ended.
+#[derive(Default)]
+pub(crate) struct Late(Option<Room>);
+
+impl Late {
+    #[inline]
+    pub(super) fn is_made(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// A call that has made nothing yet.
+    #[cfg(test)]
+    pub(crate) fn of(call: Calling) -> Self {
+        let mut late = Self::default();
+        late.make(call, Stage::Enter);
+        late
+    }
+
+    #[inline(never)]
+    pub(super) fn make(&mut self, call: Calling, stage: Stage) {
+        let kept = ROOMS.try_with(|rooms| rooms.try_borrow_mut().ok()?.pop());
+        let mut room = kept.ok().flatten().unwrap_or_else(|| Box::pin(None));
+        room.as_mut().set(Some(Begun {
+            call,
+            stage,
+            ticket: None,
+            timer: None,
+        }));
+        self.0 = Some(room);
+    }
+
+    /// The call, made here if it is not yet.
+    pub(super) fn get_or_make(&mut self, make: impl FnOnce() -> Calling) -> &mut Calling {
+        if !self.is_made() {
+            self.make(make(), Stage::Enter);
+        }
+        self.call_mut()
+            .unwrap_or_else(|| unreachable!("it was made a line above"))
+    }
+
+    pub(crate) fn call(&self) -> Option<&Calling> {
+        self.0.as_ref()?.as_ref().get_ref().as_ref().map(|begun| &begun.call)
+    }
+
+    /// The numbers of a call that has begun.
+    pub(crate) fn pinned(&self) -> &Pinned {
+        let call = self
+            .call()
+            .unwrap_or_else(|| unreachable!("it is asked of calls that have begun"));
+        call.pinned()
+    }
+
+    pub(crate) fn call_mut(&mut self) -> Option<&mut Calling> {
+        Some(self.parts()?.call)
+    }
+
+    pub(super) fn parts(&mut self) -> Option<Parts<'_>> {
+        Some(self.0.as_mut()?.as_mut().as_pin_mut()?.project())
+    }
+
+    /// Readies it for the next attempt.
+    pub(super) fn rewind(&mut self) {
+        if let Some(mut parts) = self.parts() {
+            *parts.stage = if parts.call.entered { Stage::Pause } else { Stage::Enter };
+            *parts.ticket = None;
+            parts.timer.set(None);
+        }
+    }
+}
+
+impl Drop for Late {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(room) = self.0.take() {
+            give_back(room);
+        }
+    }
+}
+
+#[inline(never)]
+fn give_back(mut room: Room) {
+    // What it held may be anybody's, so it goes before the store is looked at.
+    room.as_mut().set(None);
+    // A thread that ends has no store any more, and the room goes with it.
+    let _ = ROOMS.try_with(|rooms| {
+        if let Ok(mut rooms) = rooms.try_borrow_mut()
+            && rooms.len() < KEPT
+        {
+            rooms.push(room);
+        }
+    });
+}
+
+impl fmt::Debug for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Late").field(&self.call()).finish()
+    }
+}
