@@ -14,6 +14,8 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::board::Board;
+#[cfg(feature = "record")]
+use crate::calls::{self, Calls};
 #[cfg(feature = "fleet")]
 use crate::fleet::{Fleet, View};
 use crate::gate::{Gate, Token, WeakToken};
@@ -52,6 +54,8 @@ pub struct Admin {
     ready: Vec<String>,
     metrics: Option<Render>,
     until: Option<watch::Receiver<bool>>,
+    #[cfg(feature = "record")]
+    calls: Option<Calls>,
     #[cfg(feature = "fleet")]
     fleet: Option<Fleet>,
 }
@@ -66,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Option<Render>,
     pub(crate) board: Board,
     pub(crate) until: Option<watch::Receiver<bool>>,
+    #[cfg(feature = "record")]
+    pub(crate) calls: Option<Calls>,
     started: AtomicBool,
     #[cfg(feature = "fleet")]
     fleet: (Option<Fleet>, Arc<View>),
@@ -80,6 +86,8 @@ impl Admin {
             ready: Vec::new(),
             metrics: None,
             until: None,
+            #[cfg(feature = "record")]
+            calls: None,
             #[cfg(feature = "fleet")]
             fleet: None,
         }
@@ -124,10 +132,22 @@ impl Admin {
         self
     }
 
-    /// Ends all streams of events once the value is `true` or its sender is gone, so that a graceful shutdown does not
+    /// Ends all streams once the value is `true` or its sender is gone, so that a graceful shutdown does not
     /// wait for open pages.
     pub fn until(mut self, stop: watch::Receiver<bool>) -> Self {
         self.until = Some(stop);
+        self
+    }
+
+    /// Lets single calls be recorded, by `resilience record` or whoever reads `calls`: at most four readers at once, and
+    /// where there is a [`token`](Self::token), only who has it. While nobody reads, no call takes an instruction more.
+    ///
+    /// A call shows when it began, how long it took, how it ended, its function and, where slots are counted by key, a
+    /// hash of the key that says nothing outside of this process.
+    #[cfg(feature = "record")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "record")))]
+    pub fn record(mut self) -> Self {
+        self.calls = Some(Calls::new());
         self
     }
 
@@ -158,6 +178,8 @@ impl Admin {
             ready: self.ready,
             metrics: self.metrics,
             until: self.until,
+            #[cfg(feature = "record")]
+            calls: self.calls,
             started: AtomicBool::new(false),
             #[cfg(feature = "fleet")]
             fleet: (self.fleet, view),
@@ -174,6 +196,10 @@ impl Admin {
             .route("/override", post(hand::set))
             .route("/restore", post(hand::restore))
             .layer(DefaultBodyLimit::max(LARGEST_BODY));
+        #[cfg(feature = "record")]
+        {
+            router = router.route("/calls", get(calls::calls));
+        }
         for asset in &page::ASSETS {
             router = router.route(asset.path, get(move || async move { page::serve(asset) }));
         }

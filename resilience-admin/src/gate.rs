@@ -30,6 +30,17 @@ impl Gate {
         if token.is(given) { Ok(()) } else { Err(Refused::Token) }
     }
 
+    /// Whether a request may read what costs the service something: as everything here, but behind the token where there
+    /// is one.
+    #[cfg(feature = "record")]
+    pub(crate) fn admit_reader(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        match self.admit(headers) {
+            Err(Refused::ReadOnly) if self.is_of_this_site(headers) => Ok(()),
+            Err(Refused::ReadOnly) => Err(Refused::OtherSite),
+            admitted => admitted,
+        }
+    }
+
     /// Browsers say where a request comes from; what is no browser says nothing, and has no reader to be tricked. The
     /// token is in a header that no other site can set without asking first, and nobody ever answers such a question:
     /// this is the second lock on the door.
@@ -211,6 +222,25 @@ mod tests {
     fn without_a_token_nobody_may_act() {
         let nobody = Gate::default().admit(&HeaderMap::new());
         assert_eq!(nobody, Err(Refused::ReadOnly));
+    }
+
+    #[test]
+    #[cfg(feature = "record")]
+    fn where_there_is_no_token_its_own_readers_may_record_and_other_sites_pages_may_not() {
+        let asked = |headers: &[(&'static str, &'static str)]| {
+            let headers = headers.iter().map(|(name, value)| {
+                (
+                    axum::http::HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            });
+            headers.collect::<HeaderMap>()
+        };
+        let open = Gate::default();
+        assert_eq!(open.admit_reader(&asked(&[])), Ok(()));
+        let other = asked(&[("sec-fetch-site", "cross-site")]);
+        assert_eq!(open.admit_reader(&other), Err(Refused::OtherSite));
+        assert_eq!(gate().admit_reader(&asked(&[])), Err(Refused::Token));
     }
 
     #[test]

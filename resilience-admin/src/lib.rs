@@ -3,6 +3,8 @@
 
 mod admin;
 mod board;
+#[cfg(feature = "record")]
+mod calls;
 mod card;
 mod detail;
 mod exposition;

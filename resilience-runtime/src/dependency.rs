@@ -21,6 +21,7 @@ use crate::layer::retry::Budget;
 use crate::meter::Meter;
 use crate::mode::Active;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
+use crate::recorder::Recorders;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::tally::{CallOutcome, Tally};
 use crate::words::Cause;
@@ -139,6 +140,7 @@ pub(crate) struct Entry {
     identity: AtomicU32,
     pinned: ArcSwap<Pinned>,
     meter: Meter,
+    recorders: Recorders,
     /// The dependency, of an operation.
     #[cfg(feature = "metrics")]
     dependency: Option<Arc<Entry>>,
@@ -166,15 +168,19 @@ impl Traits {
     const BUDGET_SHARED: u32 = 1 << 12;
     /// A call may have more than one attempt.
     const REPEATS: u32 = 1 << 13;
+    /// Somebody records the calls.
+    const RECORDED: u32 = 1 << 14;
 
-    fn of(pinned: &Pinned) -> Self {
+    fn of(pinned: &Pinned, recorded: bool) -> Self {
         let settings = &pinned.settings;
         let timed = settings
             .breaker
             .as_ref()
             .is_some_and(|numbers| numbers.slow_after.is_some());
         let repeats = settings.retry.as_ref().is_some_and(|numbers| numbers.max_attempts > 1);
-        let unusual = pinned.mode != Mode::Enforce
+        // The short way tells nobody of a call.
+        let unusual = recorded
+            || pinned.mode != Mode::Enforce
             || pinned.until != NEVER
             || settings.deadline.is_some()
             || (pinned.chaos && settings.chaos.is_some());
@@ -189,6 +195,7 @@ impl Traits {
             (timed, Self::TIMED),
             (settings.budget_shared, Self::BUDGET_SHARED),
             (repeats, Self::REPEATS),
+            (recorded, Self::RECORDED),
         ];
         Self(
             bits.into_iter()
@@ -226,6 +233,11 @@ impl Traits {
     pub(crate) fn is_timed(self) -> bool {
         self.has(Self::TIMED)
     }
+
+    #[inline]
+    pub(crate) fn is_recorded(self) -> bool {
+        cfg!(feature = "record") && self.has(Self::RECORDED)
+    }
 }
 
 impl Entry {
@@ -241,6 +253,7 @@ impl Entry {
             identity: AtomicU32::new(pinned.identity.number()),
             pinned: ArcSwap::from_pointee(pinned),
             meter: Meter::default(),
+            recorders: Recorders::default(),
             #[cfg(feature = "metrics")]
             dependency,
             used: AtomicBool::new(false),
@@ -326,6 +339,20 @@ impl Entry {
         &self.meter
     }
 
+    #[inline]
+    pub(crate) fn recorders(&self) -> &Recorders {
+        &self.recorders
+    }
+
+    /// From now on these record its calls.
+    #[cfg(feature = "record")]
+    pub(crate) fn record_on(&self, tapes: Vec<Arc<crate::recorder::Tape>>) {
+        if self.recorders.is_on() || !tapes.is_empty() {
+            self.recorders.set(tapes);
+            self.publish();
+        }
+    }
+
     /// The dependency, of an operation that shares something with it.
     #[cfg(feature = "metrics")]
     pub(crate) fn shares_with(&self) -> Option<&Arc<Self>> {
@@ -359,16 +386,16 @@ impl Entry {
 
     fn publish(&self) {
         follow(
-            || self.pinned.load(),
-            |pinned| {
+            || (self.pinned.load(), self.recorders.is_on()),
+            |(pinned, recorded)| {
                 let slow_after = pinned.settings.breaker.as_ref().and_then(|numbers| numbers.slow_after);
                 let slow_after = slow_after.map_or(NEVER, nanos);
                 // Exchanges, as `follow` needs them.
                 self.slow_after.swap(slow_after, Ordering::AcqRel);
                 self.identity.swap(pinned.identity.number(), Ordering::AcqRel);
-                self.traits.swap(Traits::of(pinned).0, Ordering::AcqRel);
+                self.traits.swap(Traits::of(pinned, *recorded).0, Ordering::AcqRel);
             },
-            |before, now| Arc::ptr_eq(before, now),
+            |before, now| Arc::ptr_eq(&before.0, &now.0) && before.1 == now.1,
         );
     }
 

@@ -21,6 +21,7 @@ mod look;
 mod notes;
 #[cfg(feature = "tower")]
 mod owned;
+mod recorded;
 mod settle;
 #[allow(clippy::inline_always)]
 mod short;
@@ -48,6 +49,7 @@ use crate::layer::breaker::{Kind, Mark, Permit, Transitions};
 use crate::layer::bulkhead::{Key, Slot, Ticket};
 use crate::meter;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
+use crate::recorder::{End, Moment};
 use crate::rejection::{Reason, Rejection};
 use crate::site::Site;
 use crate::tally::CallOutcome;
@@ -72,6 +74,8 @@ pub(crate) struct Calling {
     /// The earlier of the policy's deadline and that of `deadline::within`.
     deadline: u64,
     within: u64,
+    /// When it began, if it is recorded.
+    began: Moment,
     /// No attempt begins before.
     pause_until: u64,
     attempts: u32,
@@ -161,6 +165,7 @@ impl Calling {
             key,
             deadline: within,
             within,
+            began: Moment::default(),
             pause_until: 0,
             attempts: 0,
             traits,
@@ -181,6 +186,9 @@ impl Calling {
     /// What a mode or a deadline make of the call.
     #[cold]
     fn look_closer(&mut self) {
+        if self.traits.is_recorded() {
+            self.began = Moment::now();
+        }
         let pinned = self.pin();
         if let Some(own) = pinned.settings.deadline {
             self.deadline = clock::now().saturating_add(nanos(own)).min(self.within);
@@ -240,6 +248,11 @@ impl Calling {
         self.layers & layer != 0
     }
 
+    /// Whether somebody wants to know how long an attempt takes.
+    fn is_measured(&self) -> bool {
+        self.entry.meter().is_on() || self.traits.is_recorded()
+    }
+
     fn enforces(&self) -> bool {
         self.plain || self.pinned().mode == Mode::Enforce
     }
@@ -280,6 +293,9 @@ impl Calling {
         self.ended = Some(CallOutcome::Rejected);
         self.release_slot();
         self.entry.tally().reject(reason);
+        if self.traits.is_recorded() {
+            self.record_refused(reason);
+        }
         let rejection = Rejection::told(self.entry.identity(), reason, retry_after);
         event::rejected(self.function(), &rejection, false);
         meter::tell(&self.entry);
@@ -309,6 +325,9 @@ impl Calling {
     /// Gives back the permit of an attempt that was dropped.
     fn abandon(&self, running: Running) {
         self.entry.attempts().end(Ending::Cancelled);
+        if self.traits.is_recorded() {
+            self.record_attempt(&running, End::Attempt(Ending::Cancelled));
+        }
         if let Some(permit) = &running.permit
             && let Kind::Probe(_) = permit.kind()
         {
@@ -343,6 +362,9 @@ impl Drop for Calling {
             return;
         }
         self.release_slot();
+        if self.traits.is_recorded() {
+            self.record_left();
+        }
         self.count(CallOutcome::Cancelled, Served::Error);
     }
 }

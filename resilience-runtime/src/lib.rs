@@ -74,6 +74,7 @@
 //!
 //! - `watch` (default): the operating system announces edits of the file; without it the content is polled.
 //! - `testing`: time follows tokio's clock, and `testing` sets states by hand. For users' own tests.
+//! - `record`: single calls can be recorded, see `Runtime::record`.
 //! - `metrics`: what is counted goes to the recorder of the `metrics` crate (0.24).
 //! - `http`, `reqwest`, `tonic`, `sqlx`, `redis`: their errors and statuses are classified; with `http` a rejection is
 //!   also a whole response, see `Rejection::problem`.
@@ -117,6 +118,7 @@ mod outcome;
 pub mod private;
 #[cfg(feature = "http")]
 mod problem;
+mod recorder;
 mod rejection;
 mod runtime;
 mod served;
@@ -151,10 +153,16 @@ pub use init::{InitError, Resilience, init, init_from};
 pub use missing::Missing;
 pub use mode::Override;
 pub use outcome::{Classify, FailureKind, Outcome};
+#[cfg(feature = "record")]
+#[cfg_attr(docsrs, doc(cfg(feature = "record")))]
+pub use recorder::RecordedCall;
 pub use rejection::{Reason, Rejection};
 #[cfg(feature = "metrics")]
 #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
 pub use runtime::KeptMetrics;
+#[cfg(feature = "record")]
+#[cfg_attr(docsrs, doc(cfg(feature = "record")))]
+pub use runtime::Recording;
 pub use runtime::{OverrideError, ReloadError, ReloadReport, Runtime, Scope, UnknownDependency};
 pub use served::{Freshness, Served};
 pub use snapshot::{

@@ -6,6 +6,8 @@ mod fleet;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod overrides;
+#[cfg(feature = "record")]
+mod record;
 mod reload;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -27,6 +29,8 @@ pub(crate) use current::{installed, is_scoped, scoped, see};
 pub use metrics::KeptMetrics;
 pub use overrides::OverrideError;
 pub(crate) use overrides::Overrides;
+#[cfg(feature = "record")]
+pub use record::Recording;
 pub(crate) use reload::Reloads;
 pub use reload::{ReloadError, ReloadReport};
 
@@ -78,6 +82,8 @@ struct Inner {
     pool: Mutex<Pool>,
     /// Names that the policy lacks and that were said to be lacking.
     said: Mutex<HashSet<String>>,
+    #[cfg(feature = "record")]
+    tapes: Mutex<Vec<Arc<crate::recorder::Tape>>>,
     #[cfg(feature = "metrics")]
     metrics: crate::observe::metrics::OfRuntime,
 }
@@ -114,6 +120,8 @@ impl Runtime {
                 requests: Tally::default(),
                 pool: Mutex::default(),
                 said: Mutex::new(HashSet::new()),
+                #[cfg(feature = "record")]
+                tapes: Mutex::default(),
                 #[cfg(feature = "metrics")]
                 metrics: crate::observe::metrics::OfRuntime::default(),
             }),
@@ -329,6 +337,8 @@ impl Runtime {
         }
         self.inner.entries.store(Arc::new(entries));
         drop((states, overrides));
+        #[cfg(feature = "record")]
+        self.rewind();
         for (before, made) in closed {
             event::transition(&before, made);
         }

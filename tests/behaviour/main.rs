@@ -29,6 +29,7 @@ mod policy_faults;
 mod policy_file;
 mod pooled;
 mod printed;
+mod recording;
 mod reload;
 mod reload_keys;
 mod retry;

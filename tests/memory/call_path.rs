@@ -64,6 +64,22 @@ fn an_accepted_call_allocates_nothing_whatever_its_layers_and_its_answer() {
 }
 
 #[test]
+fn a_call_that_is_recorded_allocates_nothing_and_neither_does_one_for_which_there_is_no_room() {
+    let hand = Hand::new();
+    let (runtime, guard) = guard(&format!("{BREAKER}{ROOM}"));
+    let recording = runtime.record(&[]).unwrap();
+    let mut all = || {
+        let _ = hand.run(guard.call_once(ready(Ok::<_, FarError>(1))));
+        let _ = hand.run(guard.call(|| turn(Err(FAILED))));
+    };
+    assert_eq!(hand.count(&mut all), 0);
+    while recording.lost() == 0 {
+        all();
+    }
+    assert_eq!(hand.count(&mut all), 0);
+}
+
+#[test]
 fn a_call_that_is_refused_allocates_nothing_and_neither_does_its_message_to_nobody() {
     let hand = Hand::new();
     let (runtime, guard) = guard(FAST);

@@ -120,7 +120,7 @@ impl Calling {
             self.attempts += 1;
             self.running = Some(Running {
                 permit: None,
-                started: if self.entry.meter().is_on() { clock::now() } else { 0 },
+                started: if self.is_measured() { clock::now() } else { 0 },
                 limit: NEVER,
                 reason: Reason::TimedOut,
             });
@@ -167,7 +167,7 @@ impl Calling {
                 started = clock::now();
             }
         }
-        if started == 0 && (!self.enforces() || self.entry.meter().is_on()) {
+        if started == 0 && (!self.enforces() || self.is_measured()) {
             started = clock::now();
         }
         self.attempts += 1;

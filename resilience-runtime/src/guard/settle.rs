@@ -12,6 +12,7 @@ use crate::layer::retry;
 use crate::meter;
 use crate::outcome::{FailureKind, Outcome};
 use crate::private::{LAYER_RETRY, LAYER_TIMEOUT};
+use crate::recorder::End;
 use crate::rejection::Reason;
 use crate::tally::CallOutcome;
 
@@ -29,6 +30,14 @@ impl Finish {
         match self {
             Self::Panicked => Ending::Panicked,
             finish => finish.outcome().into(),
+        }
+    }
+
+    fn recorded(self) -> End {
+        match self {
+            Self::TimedOut(reason) => End::Cut(reason),
+            Self::Chaos => End::Chaos,
+            finish => End::Attempt(finish.ending()),
         }
     }
 
@@ -50,6 +59,9 @@ impl Calling {
         let pinned = self.pin();
         let outcome = self.obeyed(&pinned, finish.outcome());
         self.entry.attempts().end(finish.ending());
+        if self.traits.is_recorded() {
+            self.record_attempt(&running, finish.recorded());
+        }
         if running.started != 0 && self.entry.meter().is_on() {
             self.entry.meter().took(clock::now().saturating_sub(running.started));
         }
