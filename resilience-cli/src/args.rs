@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Numbers from recorded calls, as a TOML diff with reasons.
     Suggest(Suggest),
+    /// Writes a trace of the calls that a running service makes, for `suggest` and `simulate`.
+    Record(Record),
     /// Writes the overrides file: the operator's hand over a dependency's mode.
     Override(Override),
     /// What the source guards and with which fallbacks, and what it does not guard.
@@ -165,6 +167,45 @@ pub(crate) struct Status {
     /// How to print it.
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordFormat {
+    Csv,
+    /// One object a line.
+    #[value(alias = "jsonl")]
+    Json,
+}
+
+impl RecordFormat {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Json => "json",
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Record {
+    /// The `http://` address of the admin page of a service that lets itself be recorded; or what was read from one, in a
+    /// file or, as `-`, from standard input. A token is taken from `RESILIENCE_ADMIN_TOKEN`.
+    pub(crate) from: String,
+    /// The file to write, which may not be there yet; else standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Add to the file if it is there.
+    #[arg(long, requires = "out")]
+    pub(crate) append: bool,
+    /// Only this dependency, with its operations; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) dependency: Vec<String>,
+    /// For how long: `60s`, `5m`; else until Ctrl-C.
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) lasting: Option<String>,
+    /// How to write it; else as the file's name ends, and CSV where that says nothing.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<RecordFormat>,
 }
 
 #[derive(Debug, clap::Args)]

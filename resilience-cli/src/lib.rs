@@ -10,6 +10,7 @@ mod github;
 mod json;
 mod manual;
 mod overriding;
+mod record;
 mod schema;
 mod simulate;
 mod source;
@@ -47,6 +48,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
         Command::Schema => schema::run(out),
         Command::Diff(options) => diff::run(&options, out, err),
         Command::Suggest(options) => suggest::run(&options, out, err),
+        Command::Record(options) => record::run(&options, out, err),
         Command::Override(options) => overriding::run(&options, out, err),
         Command::Audit(options) => audit::run(&options, out, err),
         Command::Status(options) => status::run(&options, out, err),

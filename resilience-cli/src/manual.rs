@@ -17,7 +17,7 @@ All is well; for \\fBdiff\\fR: no effective value changes.
 .TP
 .B 1
 Faults or denied warnings (\\fBcheck\\fR, \\fBexplain\\fR, \\fBsimulate\\fR), gaps (\\fBaudit\\fR), changes (\\fBdiff\\fR), something that is
-refused (\\fBstatus\\fR), an override that was not written (\\fBoverride\\fR).
+refused (\\fBstatus\\fR), a recording that is not whole (\\fBrecord\\fR), an override that was not written (\\fBoverride\\fR).
 .TP
 .B 2
 Something cannot be read or written, or the words are no command.

@@ -32,6 +32,8 @@ pub(crate) struct Call {
     pub(crate) dependency: Option<u32>,
     pub(crate) key: Option<u32>,
     pub(crate) instance: Option<u32>,
+    /// Whether it repeated another attempt of the same call.
+    pub(crate) repeats: bool,
 }
 
 impl Call {
@@ -161,6 +163,7 @@ impl Trace {
             dependency: some(record.dependency).map(|name| self.dependencies.number(name)),
             key: some(record.key).map(|key| self.keys.number(key)),
             instance: some(record.instance).map(|name| self.instances.number(name)),
+            repeats: record.repeats,
         };
         self.calls.push(call);
     }
@@ -186,6 +189,7 @@ struct Record<'a> {
     dependency: Option<&'a str>,
     key: Option<&'a str>,
     instance: Option<&'a str>,
+    repeats: bool,
 }
 
 /// Why there is no trace.

@@ -49,7 +49,7 @@ use crate::layer::breaker::{Kind, Mark, Permit, Transitions};
 use crate::layer::bulkhead::{Key, Slot, Ticket};
 use crate::meter;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
-use crate::recorder::{End, Moment};
+use crate::recorder::End;
 use crate::rejection::{Reason, Rejection};
 use crate::site::Site;
 use crate::tally::CallOutcome;
@@ -74,9 +74,7 @@ pub(crate) struct Calling {
     /// The earlier of the policy's deadline and that of `deadline::within`.
     deadline: u64,
     within: u64,
-    /// When it began, if it is recorded.
-    began: Moment,
-    /// No attempt begins before.
+    /// No attempt begins before: not before the call's own begin, where it is recorded, nor before the end of a pause.
     pause_until: u64,
     attempts: u32,
     traits: Traits,
@@ -165,7 +163,6 @@ impl Calling {
             key,
             deadline: within,
             within,
-            began: Moment::default(),
             pause_until: 0,
             attempts: 0,
             traits,
@@ -187,7 +184,7 @@ impl Calling {
     #[cold]
     fn look_closer(&mut self) {
         if self.traits.is_recorded() {
-            self.began = Moment::now();
+            self.pause_until = clock::now();
         }
         let pinned = self.pin();
         if let Some(own) = pinned.settings.deadline {
@@ -362,9 +359,6 @@ impl Drop for Calling {
             return;
         }
         self.release_slot();
-        if self.traits.is_recorded() {
-            self.record_left();
-        }
         self.count(CallOutcome::Cancelled, Served::Error);
     }
 }

@@ -12,9 +12,9 @@ mod switched;
 #[cfg(feature = "record")]
 mod words;
 
+pub(crate) use switched::Recorders;
 #[cfg(feature = "record")]
 pub(crate) use switched::Tape;
-pub(crate) use switched::{Moment, Recorders};
 #[cfg(feature = "record")]
 pub use words::RecordedCall;
 

@@ -107,8 +107,8 @@ async fn each_attempt_of_a_call_is_recorded_with_its_number_and_none_of_its_paus
             ("failure:server", 1, 10),
             ("success", 2, 20),
             ("failure:server", 1, 30),
-            // It opened; the second attempt of the second call was refused, 80 ms after that call began.
-            ("rejected:open", 2, 80),
+            // It opened: after its pause the second call was refused at once.
+            ("rejected:open", 2, 0),
         ])
     );
 }

@@ -57,7 +57,7 @@ fn scenario(options: &Simulate, policies: &[Policy]) -> Result<(Scenario, Vec<St
     let first = trace.calls.first().map_or(0, |call| call.at);
     let mut streams: BTreeMap<String, Vec<RecordedCall>> = BTreeMap::new();
     let mut last: Nanos = 0;
-    let (mut refused, mut cut) = (0, 0);
+    let (mut refused, mut cut, mut repeats) = (0, 0, 0);
     for call in &trace.calls {
         let name = match call.dependency {
             Some(number) => trace.dependencies.words()[number as usize].clone(),
@@ -70,6 +70,10 @@ fn scenario(options: &Simulate, policies: &[Policy]) -> Result<(Scenario, Vec<St
             continue;
         }
         refused += u64::from(call.outcome == Seen::Rejected);
+        if call.repeats && call.outcome != Seen::Rejected {
+            repeats += 1;
+            continue;
+        }
         cut += u64::from(call.outcome == Seen::Failure(FailureKind::Timeout));
         if let Some(recorded) = recorded(call, first) {
             last = last.max(recorded.at.saturating_add(recorded.latency));
@@ -95,12 +99,17 @@ fn scenario(options: &Simulate, policies: &[Policy]) -> Result<(Scenario, Vec<St
     notes.push("replayed as it came: callers who would have come back, or stayed away, are not in it".into());
     if refused > 0 {
         notes.push(format!(
-            "{refused} calls were refused by the policy of that time: what they would have met is unknown, so they are left out"
+            "{refused} calls were refused by the policy of that time, or left by their callers before: what they would have met is unknown, so they are left out"
         ));
     }
     if cut > 0 {
         notes.push(format!(
             "{cut} calls were cut by a timeout of that time: how long they would have taken is unknown, so they fail when they did"
+        ));
+    }
+    if repeats > 0 {
+        notes.push(format!(
+            "{repeats} attempts repeated another of the same call: they are left out, since the guards repeat by themselves; what they repeat gets the first answer again"
         ));
     }
     Ok((described(options, &trace, streams, last), notes))

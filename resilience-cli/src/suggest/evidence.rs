@@ -251,6 +251,7 @@ mod tests {
             dependency: None,
             key: None,
             instance: None,
+            repeats: false,
         }
     }
 

@@ -216,7 +216,7 @@ impl Desk<'_> {
         }
         if evidence.rejected > 0 {
             self.advice.notes.push(format!(
-                "{} calls were refused by the policy of that time: what they would have met is unknown",
+                "{} calls were refused by the policy of that time, or left by their callers before: what they would have met is unknown",
                 evidence.rejected
             ));
         }

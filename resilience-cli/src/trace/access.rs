@@ -68,6 +68,7 @@ fn spread(second: &mut Vec<Line<'_>>, trace: &mut Trace) {
             dependency: None,
             key: None,
             instance: field(line.text, "instance"),
+            repeats: false,
         });
     }
 }

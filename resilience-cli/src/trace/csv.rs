@@ -13,6 +13,7 @@ struct Columns {
     key: Option<usize>,
     dependency: Option<usize>,
     instance: Option<usize>,
+    attempt: Option<usize>,
 }
 
 impl Columns {
@@ -24,6 +25,7 @@ impl Columns {
         key: Some(3),
         dependency: Some(4),
         instance: Some(5),
+        attempt: None,
     };
 
     /// The columns that a header names; `None` if the record is a call.
@@ -51,6 +53,7 @@ impl Columns {
                 key: find("key"),
                 dependency: find("dependency"),
                 instance: find("instance"),
+                attempt: find("attempt"),
             })
         };
         Some(columns())
@@ -126,6 +129,9 @@ fn take(record: &::csv::ByteRecord, columns: &Columns, trace: &mut Trace) -> Res
         dependency: optional(columns.dependency)?,
         key: optional(columns.key)?,
         instance: optional(columns.instance)?,
+        // Other people's columns of that name are left alone.
+        repeats: optional(columns.attempt)?
+            .is_some_and(|attempt| attempt.parse().is_ok_and(|attempt: u32| attempt > 1)),
     };
     trace.push(&record);
     Ok(())

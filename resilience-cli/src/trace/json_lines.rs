@@ -23,6 +23,9 @@ struct Line<'a> {
     dependency: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     instance: Option<Cow<'a, str>>,
+    /// Other people's logs may mean something else by it.
+    #[serde(default)]
+    attempt: Value,
 }
 
 pub(super) fn read(bytes: &[u8], trace: &mut Trace) {
@@ -102,6 +105,7 @@ fn take(number: usize, line: &str, object: &str, trace: &mut Trace) {
         dependency: read.dependency.as_deref(),
         key: key.as_deref(),
         instance: read.instance.as_deref(),
+        repeats: read.attempt.as_u64().is_some_and(|attempt| attempt > 1),
     });
 }
 

@@ -118,6 +118,7 @@ pub(super) fn read(bytes: &[u8], trace: &mut Trace) {
             dependency: span.dependency.as_deref(),
             key: None,
             instance: span.instance.as_deref(),
+            repeats: false,
         });
     }
 }

@@ -17,13 +17,13 @@ pub(crate) enum Seen {
     Throttled,
     /// Neither counted nor served: cancelled, or refused by a guard further in.
     Ignored,
-    /// Refused by a guard: it never reached the dependency.
+    /// Refused by a guard, or left by its caller before: it never reached the dependency.
     Rejected,
 }
 
 /// The words for a failure whose kind is not named, and those for a refusal.
 const FAILURE: [&str; 3] = ["failure", "failed", "error"];
-const REASONS: [&str; 7] = [
+const REASONS: [&str; 8] = [
     "rejected",
     "open",
     "probes_busy",
@@ -31,6 +31,8 @@ const REASONS: [&str; 7] = [
     "isolated",
     "bulkhead_full",
     "wait_timed_out",
+    // Its caller went while it waited.
+    "left",
 ];
 
 impl Seen {
@@ -112,6 +114,7 @@ mod tests {
             ("throttled", Seen::Throttled),
             ("open", Seen::Rejected),
             ("bulkhead_full", Seen::Rejected),
+            ("left", Seen::Rejected),
             ("timed_out", Seen::Failure(FailureKind::Timeout)),
             ("200", Seen::Success),
             ("302", Seen::Success),

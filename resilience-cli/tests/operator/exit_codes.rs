@@ -37,6 +37,9 @@ fn every_command_has_the_exit_codes_of_the_manual() {
         "trace.csv",
         &format!("time,latency,outcome\n{}", calls.collect::<String>()),
     );
+    let call = "{\"time\":1,\"latency\":0.1,\"outcome\":\"success\",\"dependency\":\"payrail\"}\n";
+    desk.file("calls.jsonl", call);
+    desk.file("empty.jsonl", "");
     let hand = "--by ann --reason drill --for 1h --policy";
     let table = [
         ("check ./good.toml", 0),
@@ -78,6 +81,12 @@ fn every_command_has_the_exit_codes_of_the_manual() {
         ("simulate ./none.toml --policy ./good.toml", 2),
         ("suggest ./trace.csv --policy ./good.toml --dependency payrail", 0),
         ("suggest ./none.csv", 2),
+        ("record ./calls.jsonl -o ./recorded.csv", 0),
+        ("record ./calls.jsonl -o ./recorded.csv", 2),
+        ("record ./empty.jsonl", 1),
+        ("record ./good.toml", 1),
+        ("record ./none.jsonl", 2),
+        ("record ./calls.jsonl --append", 2),
         ("completions bash", 0),
         ("man", 0),
         ("--version", 0),

@@ -2,11 +2,12 @@
 
 use crate::kit::run;
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "check",
     "explain",
     "schema",
     "diff",
+    "record",
     "override",
     "audit",
     "status",

@@ -73,6 +73,7 @@ impl<O, B> Core<O, B> {
         self.project().body.set(None);
         if let Some(ticket) = ticket.take() {
             call.leave(ticket);
+            call.record_left();
         }
         if let Some(running) = call.running.take() {
             call.abandon(running);

@@ -15,24 +15,27 @@ impl Calling {
     /// The call is refused before another attempt.
     #[cold]
     pub(super) fn record_refused(&self, reason: Reason) {
-        self.record(self.began.nanos(), self.attempts + 1, End::Refused(reason));
+        self.record(self.pause_until, self.attempts + 1, End::Refused(reason));
     }
 
-    /// The caller went. Of a call that had an attempt the attempt has told.
+    /// The caller went from the line.
     #[cold]
     pub(super) fn record_left(&self) {
-        if self.attempts == 0 && self.ended.is_none() {
-            self.record(self.began.nanos(), 1, End::Left);
+        if self.traits.is_recorded() {
+            self.record(self.pause_until, 1, End::Left);
         }
     }
 
     fn record(&self, began: u64, attempt: u32, end: End) {
+        let now = clock::now();
+        // A repeat without a pause begins as it is refused.
+        let began = if began == 0 { now } else { began };
         self.entry.recorders().put(&Ended {
             identity: self.entry.identity(),
             site: self.site,
             key: self.key,
             began,
-            took: clock::now().saturating_sub(began),
+            took: now.saturating_sub(began),
             attempt,
             end,
         });

@@ -15,18 +15,3 @@ impl Recorders {
     #[inline]
     pub(crate) fn put(&self, _ended: &Ended) {}
 }
-
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Moment {}
-
-impl Moment {
-    #[inline]
-    pub(crate) fn now() -> Self {
-        Self {}
-    }
-
-    #[inline]
-    pub(crate) fn nanos(self) -> u64 {
-        0
-    }
-}

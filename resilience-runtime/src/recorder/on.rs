@@ -32,20 +32,6 @@ impl Recorders {
     }
 }
 
-/// When a call began, where somebody wants to know.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Moment(u64);
-
-impl Moment {
-    pub(crate) fn now() -> Self {
-        Self(clock::now())
-    }
-
-    pub(crate) fn nanos(self) -> u64 {
-        self.0
-    }
-}
-
 /// What one recording has not been asked for yet: bounded, and made whole at its begin, so that a call that ends
 /// neither waits nor allocates.
 #[derive(Debug)]

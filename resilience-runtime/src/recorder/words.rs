@@ -28,12 +28,12 @@ impl RecordedCall {
         Self { ended, time, instance }
     }
 
-    /// When the attempt began; where there was none, when the call did.
+    /// When the attempt began; where there was none, when the call did, or its pause before another attempt was over.
     pub fn time(&self) -> SystemTime {
         self.time
     }
 
-    /// How long the attempt ran; where there was none, how long the call waited before it was refused.
+    /// How long the attempt ran; where there was none, how long the call waited to be refused.
     pub fn latency(&self) -> Duration {
         Duration::from_nanos(self.ended.took)
     }
