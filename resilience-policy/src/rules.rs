@@ -27,7 +27,7 @@ impl Rules<'_, '_> {
         }
         if chain.is_on(Table::Breaker) {
             self.breaker(chain);
-            self.slow(chain, above.is_some());
+            self.slow(chain);
         }
         if chain.is_on(Table::Retry) {
             self.backoff(chain);
@@ -105,7 +105,7 @@ impl Rules<'_, '_> {
         self.not_below(chain, Id::CooldownMax, Id::Cooldown, because);
     }
 
-    fn slow(&mut self, chain: &Chain<'_>, is_operation: bool) {
+    fn slow(&mut self, chain: &Chain<'_>) {
         let after = chain.find(Id::SlowAfter);
         let rate = chain.find(Id::SlowRate).or_else(|| chain.find(Id::BadRate));
         if [after, rate].into_iter().flatten().any(|found| found.value().is_none()) {
@@ -116,7 +116,7 @@ impl Rules<'_, '_> {
                 let message = "`slow_after` alone trips nothing: write `slow_rate` or `bad_rate`, or remove it";
                 self.conflict(after, None, message.into());
             }
-            (None, Some(rate)) if rate.depth == 0 || !is_operation => {
+            (None, Some(rate)) => {
                 let name = rate.entry.id.key().name;
                 // What a template lacks is missing there, once, and not in everyone who inherits it.
                 let level = rate.level;
@@ -158,11 +158,12 @@ impl Rules<'_, '_> {
         }
     }
 
-    /// `most` may not lie below `first`, whichever of them is built in. A built-in `cooldown_max` gives way by itself.
+    /// `most` may not lie below `first`, whichever of them is built in. What follows
+    /// another value where it is not written, as `cooldown_max` does, has no built-in time.
     fn not_below(&mut self, chain: &Chain<'_>, most: Id, first: Id, because: &str) {
         let (most_found, first_found) = (chain.find(most), chain.find(first));
         let built_in = |id: Id| match id.built_in() {
-            Some(Value::Duration(time)) if id != Id::CooldownMax => Some(*time),
+            Some(Value::Duration(time)) => Some(*time),
             _ => None,
         };
         let (Some(most_is), Some(first_is)) = (

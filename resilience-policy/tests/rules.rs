@@ -732,3 +732,39 @@ fn a_change_has_its_values_too() {
     );
     assert_eq!(of("dependency.x.label").old_value(), None);
 }
+
+#[test]
+fn a_slow_rate_without_its_time_is_told_where_the_rate_stands_and_once() {
+    let slow = "fail = \"open\"\ntimeout = \"1s\"";
+    for (text, line, key) in [
+        // A template's, however many inherit it.
+        (
+            format!(
+                "version = 1\n[template.http.breaker]\nslow_rate = 0.5\n[dependency.a]\ninherits = \"http\"\n{slow}\n[dependency.b]\ninherits = \"http\"\n{slow}\n"
+            ),
+            2,
+            "template.http.breaker.slow_after",
+        ),
+        // A dependency's, and not again for the operation that takes it over.
+        (
+            format!(
+                "version = 1\n[dependency.a]\n{slow}\n[dependency.a.breaker]\nslow_rate = 0.5\n[dependency.a.operation.refund.breaker]\nprobes = 1\n"
+            ),
+            5,
+            "dependency.a.breaker.slow_after",
+        ),
+        // An operation's own.
+        (
+            format!("version = 1\n[dependency.a]\n{slow}\n[dependency.a.operation.refund.breaker]\nbad_rate = 0.5\n"),
+            5,
+            "dependency.a.operation.refund.breaker.slow_after",
+        ),
+    ] {
+        let fault = only(&text);
+        assert_eq!(
+            (fault.name(), fault.line(), fault.key()),
+            ("missing_key", Some(line), key),
+            "{text}"
+        );
+    }
+}
