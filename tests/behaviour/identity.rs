@@ -2,13 +2,14 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use resilience_runtime::{Runtime, breaker, bulkhead, fallback, retry, testing};
 use tracing_subscriber::Registry;
 use tracing_subscriber::layer::SubscriberExt;
 
 use crate::kit::{FarError, Script, parse};
+use crate::listener::Log;
 
 const TWO: &str = r#"
 version = 1
@@ -204,29 +205,10 @@ async fn lif_06_every_run_and_the_fallback_see_their_callers_task_and_span() {
     );
 }
 
-/// What is logged, as lines.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_name_that_the_scopes_policy_lacks_has_the_numbers_compiled_in_and_that_is_said_once() {
     let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _listens = tracing::subscriber::set_default(subscriber);
+    let _listens = log.listen();
     let runtime = Runtime::new(parse("version = 1\n[dependency.other]\nfail = \"open\"\n"));
     runtime
         .scope(async {
@@ -239,7 +221,7 @@ async fn a_name_that_the_scopes_policy_lacks_has_the_numbers_compiled_in_and_tha
         })
         .await;
     assert!(runtime.snapshot().dependency("seatmap").is_none());
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let log = log.text();
     let said: Vec<_> = log
         .lines()
         .filter(|line| line.contains("the numbers compiled in are used"))

@@ -1,12 +1,16 @@
 //! A call that is over in its first poll goes a way of its own. It has to end as every other call does.
 
 use std::cell::Cell;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 use resilience_runtime::deadline::within;
 use resilience_runtime::testing::{self, record};
 use resilience_runtime::{Runtime, State, breaker, bulkhead, fallback, retry, timeout};
 
-use crate::kit::{FarError, Gate, Script, ms, seen, settle};
+use crate::kit::{self, FarError, Gate, Script, ms, seen, settle};
+use crate::listener::Log;
 use crate::stand::{Stand, rejections, words};
 
 // Outside of a scope: these are calls of the numbers compiled in, where `payrail` has a breaker and slots.
@@ -49,6 +53,30 @@ async fn a_function_has_the_layers_of_its_attributes_whatever_tables_there_are()
     let runtime = Runtime::current();
     let read = runtime.snapshot().dependency("payrail").unwrap().clone();
     assert_eq!((read.outcomes["success"], read.outcomes["rejected"]), (4, 1));
+}
+
+#[breaker("seatmap")]
+#[fallback(stale(shared))]
+#[fallback(value = 0)]
+async fn kept(answer: usize) -> Result<usize, FarError> {
+    std::future::ready(Ok(answer)).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_good_answer_is_kept_for_the_time_when_there_is_none() {
+    assert_eq!(kept(7).await, Ok(7));
+    testing::trip("seatmap");
+    assert_eq!(
+        kept(8).await,
+        Ok(7),
+        "the last good answer, and not the value behind it"
+    );
+    testing::reset("seatmap");
+    assert_eq!(
+        repeated(&Script::new("F S")).await,
+        Ok(2),
+        "what is over at once is repeated all the same"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,9 +152,22 @@ async fn repeated(body: &Script) -> Result<usize, FarError> {
     body.run().await
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_is_over_at_once_is_repeated_all_the_same() {
-    let body = Script::new("F S");
-    repeated(&body).await.unwrap();
-    assert_eq!(body.starts(), 2);
+#[test]
+fn outside_of_tokio_a_call_that_waits_is_bounded_by_nothing_and_that_is_logged() {
+    let log = Log::default();
+    let _listens = log.listen();
+    let (_runtime, far) = kit::guard("timeout = \"1s\"\nbulkhead.max_concurrent = 1");
+    let mut context = Context::from_waker(Waker::noop());
+    let mut waits = pin!(far.call_once(std::future::pending::<Result<(), FarError>>()));
+    assert!(waits.as_mut().poll(&mut context).is_pending());
+    let mut done = pin!(far.call_once(std::future::ready(Ok::<_, FarError>(7))));
+    let Poll::Ready(result) = done.as_mut().poll(&mut context) else {
+        panic!("it has nothing to wait for")
+    };
+    assert_eq!(seen(&result), "bulkhead_full");
+    assert!(
+        log.text().contains("a guarded call runs outside a tokio runtime"),
+        "{}",
+        log.text()
+    );
 }
