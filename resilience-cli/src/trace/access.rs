@@ -15,6 +15,9 @@ use super::{Record, Seen, Trace, column, lines};
 const NAMED: [&str; 5] = ["urt", "upstream_response_time", "rt", "request_time", "duration"];
 const WANTED: &str = "a line ends with the duration: `$request_time` of nginx, `%D` of Apache, or `rt=0.150`";
 
+/// What nginx writes where its client went before there was an answer: nobody's answer.
+const LEFT: &str = "499";
+
 /// Whether a line looks like one of an access log.
 pub(super) fn is_line(line: &str) -> bool {
     date(line).is_some() && line.contains("] \"")
@@ -98,7 +101,12 @@ fn parse(line: &str) -> Result<Line<'_>, Wrong<'_>> {
     ))?;
     let rest = after_quote(request).ok_or((column(line, request), "", "the request has no closing quote"))?;
     let status = rest.split_whitespace().next().unwrap_or_default();
-    let outcome = Seen::of_status(status).ok_or((
+    let outcome = if status == LEFT {
+        Some(Seen::Ignored)
+    } else {
+        Seen::of_status(status)
+    };
+    let outcome = outcome.ok_or((
         column(line, if status.is_empty() { rest } else { status }),
         status,
         "the status stands after the request",
@@ -138,9 +146,9 @@ fn duration<'a>(line: &'a str, rest: &'a str) -> Result<(Duration, bool), Wrong<
     for name in NAMED {
         // An upstream that was never asked has `-`; the next name may know more.
         if let Some(value) = field(rest, name).filter(|value| *value != "-") {
-            // Several upstreams were tried one after the other: `0.010, 0.200`.
+            // Several upstreams were tried one after the other: `0.010, 0.200`, or `0.010 : 0.200` after a redirect inside.
             let mut sum = 0.0;
-            for part in value.split(',').map(str::trim).filter(|part| *part != "-") {
+            for part in value.split([',', ':']).map(str::trim).filter(|part| *part != "-") {
                 sum += seconds(part).ok_or((column(line, value), value, WANTED))?;
             }
             let latency = seconds_to_latency(sum).ok_or((column(line, value), value, WANTED))?;
@@ -150,8 +158,8 @@ fn duration<'a>(line: &'a str, rest: &'a str) -> Result<(Duration, bool), Wrong<
     let last = rest.rsplit([' ', '\t']).find(|field| !field.is_empty()).unwrap_or("");
     let last_unquoted = last.trim_matches('"');
     let wrong = (column(line, last), last, WANTED);
-    // A common line without a duration ends with the size of the answer.
-    if rest.split_whitespace().count() < 3 {
+    // A common line without a duration ends with the size of the answer, a combined one with the end of a text.
+    if rest.split_whitespace().count() < 3 || last.starts_with('"') != last.ends_with('"') {
         return Err(wrong);
     }
     if last_unquoted.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -179,10 +187,23 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         if let (true, Some(value)) = (stands_alone, after.strip_prefix('=')) {
             return match value.strip_prefix('"') {
                 Some(quoted) => quoted.split('"').next(),
-                None => value.split([' ', '\t', '"']).next(),
+                None => value.get(..unquoted(value)),
             };
         }
         from = start + name.len();
     }
     None
+}
+
+/// How long a value without quotes is: to the next space, but that a list goes on behind `, ` and ` : `.
+fn unquoted(value: &str) -> usize {
+    let mut length = 0;
+    for (at, word) in value.split([' ', '\t']).enumerate() {
+        let before = &value[..length];
+        if at > 0 && !(before.ends_with([',', ':']) || word == ":") {
+            break;
+        }
+        length = (word.as_ptr() as usize - value.as_ptr() as usize) + word.len();
+    }
+    value[..length].find('"').unwrap_or(length)
 }

@@ -68,7 +68,7 @@ impl Figure {
     }
 }
 
-fn find(report: &Value, path: &[&str]) -> Value {
+pub(crate) fn find(report: &Value, path: &[&str]) -> Value {
     match path {
         ["summary" | "phases", rest @ ..] if rest.last() == Some(&"rejected") => {
             json!(rejected(whole(report, &path[..path.len() - 1])))
@@ -106,12 +106,8 @@ fn find(report: &Value, path: &[&str]) -> Value {
             let opened = &openings(report, "0")[at.parse::<usize>().unwrap()];
             json!(opened["cause"].as_str().unwrap().replace('_', " "))
         }
-        ["mean gap of openings"] => {
-            let at: Vec<f64> = openings(report, "0").iter().map(|made| float(&made["at"])).collect();
-            #[allow(clippy::cast_precision_loss)] // some hundreds
-            let gaps = (at.len() - 1) as f64;
-            json!((at.last().unwrap() - at[0]) / gaps)
-        }
+        ["alarm", of, after] => alarm(report, of, after.parse().unwrap()),
+        ["mean gap of openings"] => json!(mean_gap(&openings(report, "0"))),
         ["states", rest @ ..] => {
             let ended = list(&whole(report, rest)["ended"]);
             ended.iter().map(|ended| ended["state"].clone()).collect()
@@ -203,6 +199,33 @@ fn openings<'r>(report: &'r Value, instance: &str) -> Vec<&'r Value> {
     let instance: u64 = instance.parse().unwrap();
     let of = |made: &&Value| made["to"] == "open" && made["instance"] == instance;
     list(&report["transitions"]).iter().filter(of).collect()
+}
+
+fn mean_gap(openings: &[&Value]) -> f64 {
+    let at: Vec<f64> = openings.iter().map(|made| float(&made["at"])).collect();
+    #[allow(clippy::cast_precision_loss)] // some hundreds
+    let gaps = (at.len() - 1) as f64;
+    (at.last().unwrap() - at[0]) / gaps
+}
+
+/// When an alarm on an age first fires: that of the outage, which half-open does not end, or that of the state, which
+/// begins anew with each change.
+fn alarm(report: &Value, of: &str, after: f64) -> Value {
+    let mut since: Option<f64> = None;
+    for made in list(&report["transitions"]) {
+        let at = float(&made["at"]);
+        if since.is_some_and(|since| at - since >= after) {
+            break;
+        }
+        match (of, made["to"].as_str().unwrap()) {
+            (_, "closed") => since = None,
+            ("outage", _) => since = since.or(Some(at)),
+            _ => since = Some(at),
+        }
+    }
+    let end = float(&list(&report["seconds"]).last().unwrap()["t"]);
+    let fires = since.map(|since| since + after).filter(|fires| *fires <= end);
+    fires.map_or(Value::Null, |fires| json!(fires))
 }
 
 fn callers(report: &Value) -> impl Iterator<Item = (&String, &Value)> {

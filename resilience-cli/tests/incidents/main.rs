@@ -2,6 +2,7 @@
 //! model computed. A line of `expected.tsv` is a figure: incident, run, name, where it stands in the report, value,
 //! absolute and relative tolerance.
 
+mod chance;
 mod figures;
 mod report;
 
@@ -41,6 +42,26 @@ fn check(id: &str) {
         }
     }
     assert!(wrong.is_empty(), "{id}\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn sf_04_by_chance() {
+    chance::check("SF-04");
+}
+
+#[test]
+fn sf_06_by_chance() {
+    chance::check("SF-06");
+}
+
+#[test]
+fn sf_08_by_chance() {
+    chance::check("SF-08");
+}
+
+#[test]
+fn sf_10_by_chance() {
+    chance::check("SF-10");
 }
 
 macro_rules! incidents {

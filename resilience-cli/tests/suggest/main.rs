@@ -4,6 +4,7 @@ mod formats;
 #[path = "../kit/mod.rs"]
 mod kit;
 mod numbers;
+mod real;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
