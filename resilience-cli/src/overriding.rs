@@ -1,6 +1,7 @@
 //! `override`: writes the overrides file, whole and at once.
 
 mod edit;
+mod turn;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,6 +13,7 @@ use resilience_policy::{Mode, Policy, nearest, parse_duration};
 use crate::UNREADABLE;
 use crate::args::Override;
 use crate::source;
+use turn::Turn;
 
 pub(crate) fn run(options: &Override, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
     let source = match source::open(options.policy.as_deref(), false) {
@@ -23,6 +25,13 @@ pub(crate) fn run(options: &Override, out: &mut dyn Write, err: &mut dyn Write) 
     };
     let policy = &source.inspection.policy;
     let file = source::overrides_file(policy, &source.file);
+    let _turn = match Turn::take(&source.file, &file) {
+        Ok(turn) => turn,
+        Err(error) => {
+            writeln!(err, "`{}` cannot be locked: {error}", file.display())?;
+            return Ok(UNREADABLE);
+        }
+    };
     let now = SystemTime::now();
     match change(options, policy, &file, now) {
         Ok(said) => writeln!(out, "{said}").map(|()| 0),

@@ -350,6 +350,56 @@ fn override_writes_the_file_whole_and_takes_it_back() {
 }
 
 #[test]
+fn of_many_operators_at_the_same_instant_none_loses_an_override() {
+    let desk = Desk::new();
+    let names: Vec<String> = (0..24).map(|number| format!("far-{number}")).collect();
+    let entries = names
+        .iter()
+        .map(|name| format!("[dependency.{name}]\nfail = \"open\"\nbulkhead.max_concurrent = 5\n"));
+    let policy = desk.file(
+        "resilience.toml",
+        &format!("version = 1\n{}", entries.collect::<String>()),
+    );
+    let hand = |arguments: &[&str]| {
+        std::process::Command::new(env!("CARGO_BIN_EXE_resilience"))
+            .arg("override")
+            .args(arguments)
+            .arg("--policy")
+            .arg(&policy)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let all_end_well = |hands: Vec<std::process::Child>| {
+        for mut hand in hands {
+            assert!(hand.wait().unwrap().success());
+        }
+    };
+    let set = |name: &String| hand(&[name, "isolate", "--by", "ann", "--reason", "drill", "--for", "1h"]);
+    all_end_well(names.iter().map(set).collect());
+    let text = desk.read("resilience.overrides.toml");
+    for name in &names {
+        assert!(text.contains(&format!("[\"{name}\"]\n")), "`{name}` is lost: {text}");
+    }
+    // Some are taken back while others are set anew, and nothing else is left.
+    let (first, second) = names.split_at(12);
+    let taken_back = first.iter().map(|name| hand(&[name, "--clear"]));
+    all_end_well(
+        taken_back
+            .zip(second.iter().map(set))
+            .flat_map(<[_; 2]>::from)
+            .collect(),
+    );
+    let text = desk.read("resilience.overrides.toml");
+    assert_eq!(text.matches("mode = ").count(), 12, "{text}");
+    assert!(
+        second.iter().all(|name| text.contains(&format!("[\"{name}\"]\n"))),
+        "{text}"
+    );
+    assert_eq!(std::fs::read_dir(desk.folder.path()).unwrap().count(), 2);
+}
+
+#[test]
 fn an_override_without_who_why_and_how_long_is_refused() {
     let desk = Desk::new();
     let policy = desk.file("resilience.toml", GOOD);
