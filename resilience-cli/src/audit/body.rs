@@ -163,10 +163,20 @@ impl<'a> Reader<'a> {
             }) => self.body.by_hand.push(ByHand {
                 dependency: name.value(),
                 how: format!("`guard` in {}", self.function.shown()),
+                layer: false,
                 place,
                 package: self.function.package,
             }),
             _ => self.body.computed = self.body.computed.take().or(Some(place)),
+        }
+    }
+
+    /// A layer is made of a guard that was asked for by this name.
+    fn by_layer(&mut self, dependency: &str) {
+        let how = format!("`GuardLayer` in {}", self.function.shown());
+        let asked = self.body.by_hand.iter_mut();
+        for by_hand in asked.filter(|by_hand| by_hand.dependency == dependency) {
+            (by_hand.layer, by_hand.how) = (true, how.clone());
         }
     }
 

@@ -74,6 +74,8 @@ impl Function {
 pub(crate) struct ByHand {
     pub(crate) dependency: String,
     pub(crate) how: String,
+    /// A tower layer is made of it.
+    pub(crate) layer: bool,
     pub(crate) place: Place,
     pub(crate) package: usize,
 }

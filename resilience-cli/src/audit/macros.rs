@@ -110,6 +110,7 @@ fn texts(walk: &mut Walk<'_>, name: &str, tokens: &TokenStream) {
                     let by_hand = ByHand {
                         dependency: text.value(),
                         how: format!("`{name}!`"),
+                        layer: false,
                         place: walk.place(span),
                         package: walk.standing.package,
                     };

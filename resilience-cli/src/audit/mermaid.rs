@@ -27,7 +27,7 @@ pub(super) fn graph(report: &Report<'_>) -> String {
             let layers = guard.map_or(String::new(), |guard| guard.layers.join(", "));
             graph.edge(&from, &format!("-->|{}|", quoted(&layers)), &to, false);
         }
-        for (how, _) in &dependency.by_hand {
+        for how in dependency.by_hand.iter().map(|by_hand| &by_hand.how) {
             let from = graph.node(&format!("by hand {how}"), &format!("[{}]", quoted(how)));
             graph.edge(&from, "-->|\"by hand\"|", &to, false);
         }

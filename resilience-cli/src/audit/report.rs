@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::attributes::Form;
 use super::findings::{Findings, Unguarded};
-use super::index::{Function, Id, Index, Place};
+use super::index::{ByHand, Function, Id, Index};
 use super::policies::Policies;
 use super::tree::{self, Unread};
 
@@ -38,7 +38,7 @@ pub(crate) struct Dependency {
     /// Where its entry stands.
     pub(crate) entry: Option<(String, u32)>,
     pub(crate) functions: Vec<Id>,
-    pub(crate) by_hand: Vec<(String, Place)>,
+    pub(crate) by_hand: Vec<ByHand>,
 }
 
 /// Something to put right.
@@ -133,7 +133,7 @@ impl<'a> Report<'a> {
             (
                 by_hand.package,
                 by_hand.dependency.clone(),
-                Named::ByHand(by_hand.how.clone(), by_hand.place.clone()),
+                Named::ByHand(by_hand.clone()),
             )
         });
         by_attribute.chain(by_hand).collect()
@@ -145,7 +145,7 @@ impl<'a> Report<'a> {
             let read = self.policies.of(*package);
             let known = read.and_then(|read| read.inspection.policy.dependency(name).map(|known| (read, known)));
             // A text that a macro was given may mean something else.
-            if known.is_none() && matches!(by, Named::ByHand(how, _) if how.ends_with("!`")) {
+            if known.is_none() && matches!(by, Named::ByHand(by_hand) if by_hand.how.ends_with("!`")) {
                 continue;
             }
             let entry = found.entry(name.clone()).or_insert_with(|| Dependency {
@@ -158,7 +158,7 @@ impl<'a> Report<'a> {
             });
             match by {
                 Named::By(id) => entry.functions.push(*id),
-                Named::ByHand(how, place) => entry.by_hand.push((how.clone(), place.clone())),
+                Named::ByHand(by_hand) => entry.by_hand.push(by_hand.clone()),
             }
         }
         found.into_values().collect()
@@ -196,7 +196,7 @@ impl<'a> Report<'a> {
 /// Who names a dependency.
 enum Named {
     By(Id),
-    ByHand(String, Place),
+    ByHand(ByHand),
 }
 
 /// A fallback as the attribute has it: `` `with = seats_from_database` ``.

@@ -113,12 +113,12 @@ fn of_dependency(report: &Report<'_>, dependency: &Dependency, text: &mut String
             format!("{}:{}", function.place.file, function.place.line),
         ]);
     }
-    for (how, place) in &dependency.by_hand {
+    for by_hand in &dependency.by_hand {
         table.add_row([
-            format!(" {how}"),
+            format!(" {}", by_hand.how),
             "as the policy has them".into(),
-            "by hand".into(),
-            format!("{}:{}", place.file, place.line),
+            if by_hand.layer { "by layer" } else { "by hand" }.into(),
+            format!("{}:{}", by_hand.place.file, by_hand.place.line),
         ]);
     }
     let _ = writeln!(text, "{}\n", table.trim_fmt());

@@ -68,16 +68,24 @@ pub(crate) struct Known {
     pub(crate) types: Vec<String>,
     /// A guard that was asked for by hand.
     pub(crate) guard: bool,
+    /// By this name.
+    pub(crate) dependency: Option<String>,
 }
 
 impl Known {
     pub(crate) fn of(mentioned: &[Vec<String>]) -> Self {
-        Self {
-            client: mentioned.iter().find_map(|path| clients::of_type(path)),
-            types: mentioned.iter().filter_map(|path| path.last().cloned()).collect(),
-            guard: mentioned
+        let is = |name: &str| {
+            mentioned
                 .iter()
-                .any(|path| path.last().is_some_and(|last| last == "Guard")),
+                .any(|path| path.last().is_some_and(|last| last == name))
+        };
+        // A client inside a tower layer of ours is guarded, whoever sends.
+        let client = mentioned.iter().find_map(|path| clients::of_type(path));
+        Self {
+            client: client.filter(|_| !is("GuardService")),
+            types: mentioned.iter().filter_map(|path| path.last().cloned()).collect(),
+            guard: is("Guard"),
+            dependency: None,
         }
     }
 

@@ -147,6 +147,47 @@ fn a_guard_asked_for_by_hand_names_its_dependency() {
 }
 
 #[test]
+fn a_client_in_a_tower_layer_is_guarded_by_layer() {
+    let tree = Tree::of(
+        r#"
+        use resilience_runtime::tower::{GuardLayer, GuardService};
+        struct Shop { prices: GuardService<reqwest::Client> }
+        impl Shop {
+            fn new(runtime: &Runtime) -> Self {
+                Self { prices: GuardLayer::new(runtime.guard("payrail").unwrap()).layer(reqwest::Client::new()) }
+            }
+            async fn price(&mut self) -> Price { self.prices.call(request()).await }
+        }
+        fn stack(runtime: &Runtime) -> Stack {
+            let guard = runtime.guard("payrail")?;
+            let layer = resilience_runtime::tower::GuardLayer::new(guard.clone()).classify(result);
+            ServiceBuilder::new().layer(layer).service(reqwest::Client::new())
+        }
+        async fn other(runtime: &Runtime) { runtime.guard("payrail").unwrap(); }
+        "#,
+    );
+    assert_eq!(tree.gaps(), [""; 0]);
+    let by_hand = &tree.json()["dependencies"][0]["by_hand"];
+    let told: Vec<_> = (0..3)
+        .map(|at| (by_hand[at]["how"].as_str().unwrap(), by_hand[at]["layer"] == true))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("`GuardLayer` in Shop::new", true),
+            ("`GuardLayer` in stack", true),
+            ("`guard` in other", false),
+        ]
+    );
+    let (_, table, _) = tree.run(&[]);
+    assert_eq!(
+        (table.matches("by layer").count(), table.matches("by hand").count()),
+        (2, 1),
+        "{table}"
+    );
+}
+
+#[test]
 fn entries_that_no_code_names_are_gaps_with_their_line() {
     let source = r#"
         #[resilience_runtime::breaker("payrail")] #[resilience_runtime::fallback(none = "x")] async fn charge() {}

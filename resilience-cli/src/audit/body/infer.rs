@@ -52,8 +52,16 @@ impl Reader<'_> {
     pub(super) fn infer_method(&self, call: &syn::ExprMethodCall) -> Known {
         let receiver = self.infer(&call.receiver);
         if call.method == "guard" {
+            let name = match call.args.first() {
+                Some(Expr::Lit(syn::ExprLit {
+                    lit: syn::Lit::Str(name),
+                    ..
+                })) => Some(name.value()),
+                _ => None,
+            };
             return Known {
                 guard: true,
+                dependency: name,
                 ..Known::default()
             };
         }
@@ -83,7 +91,7 @@ impl Reader<'_> {
         Known {
             client,
             types: whole.iter().rev().nth(1).cloned().into_iter().collect(),
-            guard: false,
+            ..Known::default()
         }
     }
 

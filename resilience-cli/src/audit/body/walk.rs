@@ -97,6 +97,14 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             }
         }
         visit::visit_expr_call(self, call);
+        if let (Expr::Path(path), Some(guard)) = (&*call.func, call.args.first())
+            && self
+                .resolve(&path.path)
+                .ends_with(&["GuardLayer".to_owned(), "new".to_owned()])
+            && let Some(dependency) = self.infer(guard).dependency
+        {
+            self.by_layer(&dependency);
+        }
     }
 
     // Called or handed on, as in `map(charge)`: either way it will run.

@@ -43,10 +43,10 @@ impl Report<'_> {
                 "condition": guard.condition,
             })
         });
-        let by_hand = dependency
-            .by_hand
-            .iter()
-            .map(|(how, place)| json!({ "how": how, "file": place.file, "line": place.line }));
+        let by_hand = dependency.by_hand.iter().map(|by_hand| {
+            let (place, layer) = (&by_hand.place, by_hand.layer);
+            json!({ "how": by_hand.how, "layer": layer, "file": place.file, "line": place.line })
+        });
         json!({
             "name": dependency.name,
             "about": dependency.about,
