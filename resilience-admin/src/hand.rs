@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::admin::Shared;
 
 /// The target of the runtime's own events, so that all acts stand in one log.
-const TARGET: &str = "resilience";
+pub(crate) const TARGET: &str = "resilience";
 /// Names and reasons are read by people.
 const LONGEST_TEXT: usize = 500;
 

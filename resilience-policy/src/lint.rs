@@ -13,6 +13,7 @@ use crate::locate::Text;
 use crate::policy::{Breaker, Bulkhead, Dependency, Policy};
 use crate::provenance::Origin;
 use crate::reference::Id;
+use crate::words::Evidence;
 
 /// What one lint has to say.
 struct Finding {
@@ -39,6 +40,8 @@ struct Subject<'a> {
     breaker: Option<&'a Breaker>,
     bulkhead: Option<&'a Bulkhead>,
     figures: Figures,
+    /// Whether it judges with its fleet where it is too quiet to judge alone.
+    pooled: bool,
 }
 
 /// The lint's name, the keys that must not be doubtful for it, and itself.
@@ -55,6 +58,7 @@ pub fn lint(policy: &Policy, text: &str) -> Vec<Fault> {
             breaker: dependency.breaker.as_ref().filter(|_| !dependency.breaker_shared),
             bulkhead: dependency.bulkhead.as_ref().filter(|_| !dependency.slots_shared),
             figures: Figures::of(dependency),
+            pooled: policy.fleet().is_some_and(|fleet| fleet.evidence == Evidence::Pooled),
         };
         for (name, rests_on, lint) in evidence::LINTS.iter().chain(recovery::LINTS).chain(room::LINTS) {
             let doubtful = rests_on.iter().any(|id| dependency.doubtful.contains(id));

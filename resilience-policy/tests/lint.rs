@@ -154,8 +154,19 @@ fn mb_r08_thin_evidence_names_the_other_ways_out() {
     };
     let quiet = message(MARLOW);
     let expected = "20 calls take 8000s, too long to speak of now: put the breaker where all calls meet, a gateway, or have \
-                    none here: a timeout and a bulkhead bound what it costs";
+                    none here: a timeout and a bulkhead bound what it costs; or let the instances judge together, by \
+                    `[fleet]` with `evidence = \"pooled\"`";
     assert!(quiet.ends_with(expected), "{quiet}");
+    // Where it is done, it is told what they have together.
+    let pooled = "[fleet]\nredis = \"redis://a/\"\nevidence = \"pooled\"\n";
+    let longer = MARLOW.replacen("\"60s\"", "\"20m\"", 1);
+    let together = message(&format!("{longer}{pooled}"));
+    assert!(
+        together.ends_with("it cannot judge alone; with what its fleet counts it has about 24"),
+        "{together}"
+    );
+    let too_many = longer.replace("minimum_calls = 1", "minimum_calls = 25");
+    assert!(message(&format!("{too_many}{pooled}")).contains("it can never trip"));
     // Where a longer window helps, that is the way out.
     let busier = message(&MARLOW.replace("= 0.02", "= 0.8"));
     assert!(

@@ -107,6 +107,10 @@ pub(crate) enum Event<'a> {
     Missing {
         file: &'a str,
     },
+    /// The policy has a fleet, and nothing in this process meets it.
+    FleetUnread {
+        file: &'a str,
+    },
     OverrideSet {
         dependency: &'a str,
         mode: &'static str,
@@ -160,6 +164,7 @@ impl<'a> Event<'a> {
             Self::Reloaded { .. } => "policy.reloaded",
             Self::Refused { .. } => "policy.refused",
             Self::Missing { .. } => "policy.missing",
+            Self::FleetUnread { .. } => "fleet.unread",
             Self::OverrideSet { .. } => "override.set",
             Self::OverrideExpiring { .. } => "override.expiring",
             Self::OverrideExpired { .. } => "override.expired",
@@ -270,7 +275,7 @@ impl<'a> Event<'a> {
                 ("detail", Shown(detail)),
             ]),
             Self::Refused { file, error } => fields.extend([("file", Text(file)), ("error", Shown(error))]),
-            Self::Missing { file } => fields.push(("file", Text(file))),
+            Self::Missing { file } | Self::FleetUnread { file } => fields.push(("file", Text(file))),
             Self::OverrideSet {
                 dependency,
                 mode,

@@ -80,6 +80,8 @@ struct Inner {
     requests: Tally,
     /// What other instances counted, where they tell each other.
     pool: Mutex<Pool>,
+    /// Whether anything meets the fleet of the policy, or it was said that nothing does.
+    fleet_attended: AtomicBool,
     /// Names that the policy lacks and that were said to be lacking.
     said: Mutex<HashSet<String>>,
     #[cfg(feature = "record")]
@@ -119,6 +121,7 @@ impl Runtime {
                 reloads: Mutex::default(),
                 requests: Tally::default(),
                 pool: Mutex::default(),
+                fleet_attended: AtomicBool::new(false),
                 said: Mutex::new(HashSet::new()),
                 #[cfg(feature = "record")]
                 tapes: Mutex::default(),

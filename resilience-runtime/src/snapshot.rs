@@ -192,6 +192,7 @@ impl Runtime {
     pub fn snapshot(&self) -> Snapshot {
         // Who has no watched file hears of an override's end from those who look.
         self.tick_overrides();
+        self.tick_fleet();
         // What the clock has changed shows in both or in neither.
         #[cfg(feature = "metrics")]
         self.refresh_metrics();

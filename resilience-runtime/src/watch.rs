@@ -157,6 +157,7 @@ impl Watcher {
             Change::Content(bytes) => self.take_overrides(&bytes),
         }
         self.runtime.tick_overrides();
+        self.runtime.tick_fleet();
         #[cfg(feature = "metrics")]
         self.runtime.tick_metrics(true);
     }

@@ -7,7 +7,7 @@ use resilience_runtime::testing::record;
 use resilience_runtime::{Guard, Runtime};
 use tokio::time::sleep;
 
-use crate::kit::{Clock, FarError, Script, call, calls, runtime, secs, seen};
+use crate::kit::{Clock, FarError, Script, call, calls, parse, runtime, secs, seen};
 
 fn state(runtime: &Runtime) -> &'static str {
     runtime.snapshot().dependency("far").unwrap().state.unwrap()
@@ -276,4 +276,28 @@ async fn observe_says_what_would_have_opened_and_off_judges_nothing() {
         assert_eq!(state(&here), expected, "{mode}");
         assert_eq!(call(&guard, &Script::new("S")).await, "ok", "{mode}");
     }
+}
+
+/// Whether it was said meanwhile that nothing reads the fleet, at each of these seconds.
+async fn unread(text: &str, attended: bool, seconds: &[u64]) -> Vec<usize> {
+    let runtime = Runtime::new(parse(text));
+    if attended {
+        runtime.pool(&[]);
+    }
+    let clock = Clock::start();
+    let mut said = Vec::new();
+    for second in seconds {
+        clock.at(secs(*second)).await;
+        let (_snapshot, events) = record(async { runtime.snapshot() }).await;
+        said.push(events.iter().filter(|event| event.name() == "fleet.unread").count());
+    }
+    said
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fleet_that_nothing_meets_is_said_once_and_not_too_soon() {
+    let fleet = "version = 1\nfleet.redis = \"redis://a/\"\n";
+    assert_eq!(unread(fleet, false, &[0, 9, 10, 11, 60]).await, [0, 0, 1, 0, 0]);
+    assert_eq!(unread(fleet, true, &[0, 60]).await, [0, 0]);
+    assert_eq!(unread("version = 1\n", false, &[0, 60]).await, [0, 0]);
 }

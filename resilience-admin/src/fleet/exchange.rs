@@ -28,6 +28,7 @@ pub(crate) async fn share(shared: Weak<Shared>, code: Option<Fleet>, view: Arc<V
     let until = shared.upgrade().and_then(|shared| shared.until.clone());
     for round in 0_u64.. {
         let Some(alive) = shared.upgrade() else { break };
+        alive.runtime.attend_fleet();
         let pause = match wanted(&alive.runtime, code.as_ref()) {
             None => {
                 alive.runtime.unpool();

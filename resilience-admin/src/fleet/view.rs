@@ -7,6 +7,8 @@ use resilience_runtime::{Counted, DependencySnapshot, Snapshot};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use crate::hand::TARGET;
+
 /// What others publish is read, but not without bound.
 const MOST_INSTANCES: usize = 500;
 /// In bytes: what ten thousand dependencies need.
@@ -128,17 +130,33 @@ impl View {
             .others
             .sort_by(|one: &Report, other| one.instance.cmp(&other.instance));
         inner.heard = Some(Instant::now());
-        inner.lost = None;
+        let lost = inner.lost.take();
+        drop(inner);
+        if let Some((since, _)) = lost {
+            let seconds = since.elapsed().as_secs();
+            tracing::info!(
+                target: TARGET, event = "fleet.heard", seconds,
+                "the fleet is heard of again, after {seconds} s",
+            );
+        }
         counted
     }
 
     /// The store could not be asked. What was heard is no longer known to be so; nobody counted anything new.
     pub(crate) fn lost(&self, why: &str) -> Vec<Counted> {
         let mut inner = self.lock();
-        let since = inner.lost.take().map_or_else(Instant::now, |(since, _)| since);
+        let before = inner.lost.take().map(|(since, _)| since);
         inner.meets = true;
-        inner.lost = Some((since, why.to_owned()));
+        inner.lost = Some((before.unwrap_or_else(Instant::now), why.to_owned()));
         inner.others.clear();
+        drop(inner);
+        // Once for each time, however often it is tried.
+        if before.is_none() {
+            tracing::warn!(
+                target: TARGET, event = "fleet.lost", why,
+                "nothing is heard of the fleet, this instance goes on by itself: {why}",
+            );
+        }
         Vec::new()
     }
 

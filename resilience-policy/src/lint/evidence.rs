@@ -86,27 +86,22 @@ fn thin_evidence(subject: &Subject<'_>) -> Option<Finding> {
     if !above(wanted, held) {
         return None;
     }
-    let verdict = if above(minimum, held) {
-        "it can never trip"
-    } else {
-        "that is little evidence for a rate"
-    };
-    // A window that is long enough may reach back to another day.
-    let way_out = if above(wanted / per, STALE_SECONDS) {
+    let together = held * subject.figures.instances;
+    let judged = if subject.pooled && !above(minimum, together) {
         format!(
-            "{wanted} calls take {}s, too long to speak of now: put the breaker where all calls meet, a gateway, or have none \
-             here: a timeout and a bulkhead bound what it costs",
-            figure(ceil(wanted / per)),
+            "it cannot judge alone; with what its fleet counts it has about {}",
+            figure(together)
         )
     } else {
-        format!(
-            "a window of {}s, or of \"{wanted} calls\", would do",
-            figure(ceil(wanted / per))
-        )
+        let verdict = if above(minimum, held) {
+            "it can never trip"
+        } else {
+            "that is little evidence for a rate"
+        };
+        format!("{verdict}; {}", way_out(subject, wanted / per, wanted))
     };
     let message = format!(
-        "at {} calls/s an instance, the window of {} holds about {} calls, and `minimum_calls` is {minimum}: {verdict}; \
-         {way_out}",
+        "at {} calls/s an instance, the window of {} holds about {} calls, and `minimum_calls` is {minimum}: {judged}",
         figure(per),
         breaker.window,
         figure(held),
@@ -118,6 +113,23 @@ fn thin_evidence(subject: &Subject<'_>) -> Option<Finding> {
         ("window_needed_s", ceil(wanted / per)),
     ];
     Finding::found(Id::Window, message, &numbers)
+}
+
+fn way_out(subject: &Subject<'_>, seconds: f64, wanted: f64) -> String {
+    let needed = figure(ceil(seconds));
+    // A window that is long enough may reach back to another day.
+    if !above(seconds, STALE_SECONDS) {
+        return format!("a window of {needed}s, or of \"{wanted} calls\", would do");
+    }
+    let together = if subject.figures.instances > 1.0 && !subject.pooled {
+        "; or let the instances judge together, by `[fleet]` with `evidence = \"pooled\"`"
+    } else {
+        ""
+    };
+    format!(
+        "{wanted} calls take {needed}s, too long to speak of now: put the breaker where all calls meet, a gateway, or have none \
+         here: a timeout and a bulkhead bound what it costs{together}"
+    )
 }
 
 fn stale_evidence(subject: &Subject<'_>) -> Option<Finding> {

@@ -3,6 +3,7 @@
 use super::*;
 
 /// Names and fields are what operators' searches and alerts are written against.
+#[allow(clippy::too_many_lines)] // an entry for each event
 #[test]
 fn names_and_fields_are_those_that_are_promised() {
     let events = [
@@ -60,6 +61,9 @@ fn names_and_fields_are_those_that_are_promised() {
         Event::Missing {
             file: "resilience.toml",
         },
+        Event::FleetUnread {
+            file: "resilience.toml",
+        },
         Event::OverrideSet {
             dependency: "payrail",
             mode: "isolate",
@@ -98,6 +102,7 @@ fn names_and_fields_are_those_that_are_promised() {
             "policy.reloaded: file hash changes detail",
             "policy.refused: file error",
             "policy.missing: file",
+            "fleet.unread: file",
             "override.set: dependency mode by reason seconds",
             "override.expiring: dependency mode by seconds",
             "override.expired: dependency mode by",

@@ -145,7 +145,8 @@ impl Pool {
             .flat_map(|(instance, parts)| parts.iter().map(move |part| (part, instance)))
             .filter(|((at, _), _)| young(*at))
             .collect();
-        parts.sort_by_key(|((at, _), _)| std::cmp::Reverse(*at));
+        // By name where they are as old, so that the same counts give the same judgement.
+        parts.sort_by_key(|((at, _), instance)| (std::cmp::Reverse(*at), *instance));
         let room = match look.shape {
             Shape::Calls(calls) => calls.saturating_sub(look.totals.calls),
             Shape::Time(_) => u32::MAX,

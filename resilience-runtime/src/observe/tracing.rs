@@ -112,6 +112,12 @@ pub(crate) fn event(event: &Event<'_>) {
         Event::Missing { file } => {
             ::tracing::warn!(target: TARGET, event = name, file, "`{file}` is missing, what was in force stays");
         }
+        Event::FleetUnread { file } => {
+            ::tracing::warn!(
+                target: TARGET, event = name, file,
+                "`{file}` has a table `[fleet]` that nothing here reads: mount `resilience-admin` with its feature `fleet`, or remove the table",
+            );
+        }
         Event::OverrideSet {
             dependency,
             mode,

@@ -1,16 +1,21 @@
 //! Breakers that are too quiet to judge alone, judged on what all instances counted.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use resilience_policy::Mode;
 
 use super::Runtime;
 use crate::clock;
 use crate::dependency::{Entry, Pinned};
-use crate::event::{self, Pooled};
+use crate::event::{self, Event, Pooled};
 use crate::fleet::{Counted, Others, Pool};
 use crate::layer::breaker::Look;
 use crate::meter;
+
+/// Whoever meets the fleet has begun to by then.
+const UNREAD: Duration = Duration::from_secs(10);
 
 impl Runtime {
     /// What this instance counted of the dependencies whose window holds fewer results than `minimum_calls`, to be carried
@@ -52,6 +57,7 @@ impl Runtime {
     /// probes close a breaker; with that, what others counted before is forgotten. The order and the number of times that
     /// something is heard do not matter.
     pub fn pool(&self, others: &[Counted]) {
+        self.attend_fleet();
         let now = clock::now();
         let breakers = self.breakers();
         let mut pool = self.lock_pool();
@@ -84,6 +90,29 @@ impl Runtime {
         }
     }
 
+    /// Somebody meets the fleet that the policy names, whatever it makes of it.
+    #[doc(hidden)]
+    pub fn attend_fleet(&self) {
+        self.inner.fleet_attended.store(true, Ordering::Relaxed);
+    }
+
+    /// A table that nothing reads is said to be so, once, to whoever wrote it: by now somebody would have come.
+    pub(crate) fn tick_fleet(&self) {
+        if self.inner.fleet_attended.load(Ordering::Relaxed) {
+            return;
+        }
+        let in_force = self.in_force();
+        let since = clock::wall().duration_since(in_force.loaded_at).unwrap_or_default();
+        if in_force.policy.fleet().is_some()
+            && since >= UNREAD
+            && !self.inner.fleet_attended.swap(true, Ordering::Relaxed)
+        {
+            event::emit(&Event::FleetUnread {
+                file: &in_force.policy.file().display().to_string(),
+            });
+        }
+    }
+
     /// Forgets what others counted: from now on each breaker judges alone.
     pub fn unpool(&self) {
         self.lock_pool().forget();
@@ -106,7 +135,7 @@ impl Runtime {
         (others.totals.calls > 0).then_some(others)
     }
 
-    /// Every breaker, by the name that owns it.
+    /// Every breaker, in the order of the names that own them.
     fn breakers(&self) -> Vec<(Arc<Entry>, Arc<Pinned>, Look)> {
         let now = clock::now();
         let entries = self.entries();
@@ -116,7 +145,9 @@ impl Runtime {
             let look = breaker.look(now);
             Some((Arc::clone(entry), pinned, look))
         });
-        all.collect()
+        let mut all: Vec<_> = all.collect();
+        all.sort_by(|(one, ..), (other, ..)| one.name.cmp(&other.name));
+        all
     }
 
     fn lock_pool(&self) -> MutexGuard<'_, Pool> {
