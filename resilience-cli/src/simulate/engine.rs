@@ -9,6 +9,7 @@ mod chance;
 mod events;
 mod far;
 mod finish;
+mod fleet;
 mod meter;
 mod passage;
 mod paths;
@@ -87,6 +88,7 @@ struct World {
     /// Calls whose callers may leave, by task.
     patient: RefCell<HashMap<usize, Rc<call::Context>>>,
     breakers: RefCell<breakers::Breakers>,
+    fleet: Option<fleet::Fleet>,
     meter: RefCell<Meter>,
     looks: RefCell<Vec<super::report::Look>>,
 }
@@ -126,6 +128,7 @@ impl World {
             passages: RefCell::default(),
             patient: RefCell::default(),
             breakers: RefCell::new(breakers::Breakers::new(built.paths.len(), instances)),
+            fleet: fleet::Fleet::of(policy, &built.paths),
             meter: RefCell::new(Meter::new(built.accounts, path_meters, scenario.step, rows)),
             looks: RefCell::default(),
             paths: built.paths,
@@ -156,6 +159,9 @@ impl World {
         }
         for at in &scenario.look_at {
             events.add(*at, Class::Look, Event::Look);
+        }
+        if let Some(fleet) = &self.fleet {
+            events.add(fleet.interval(), Class::Exchange, Event::Exchange);
         }
         for caller in 0..scenario.callers.len() {
             if let Some(first) = self.streams.borrow_mut().next(scenario, caller) {
@@ -221,6 +227,7 @@ impl World {
             }
             Event::Patience { task, number } => call::lose_patience(self, task, number),
             Event::Arrives { caller } => call::arrive(self, caller),
+            Event::Exchange => self.exchange(),
             Event::Look => self.look(),
         }
     }

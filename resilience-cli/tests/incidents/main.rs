@@ -151,6 +151,29 @@ incidents! {
     lv_01 "LV-01"
 }
 
+/// The same evening as that of eight runtimes in `tests/behaviour/pooled.rs`, to the call.
+#[test]
+fn quiet_instances_open_together_where_their_evidence_is_pooled_and_never_where_it_is_not() {
+    let waited = |report: &Value| report["summary"]["orders"]["timed_out"].as_u64();
+    let opened = |report: &Value| {
+        report["summary"]["orders"]["opened_s"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
+    };
+    let pooled = Report::under("mb-pooled", |text| text);
+    assert_eq!(waited(&pooled), Some(25));
+    let all = opened(&pooled);
+    assert_eq!(all[..8], vec![Value::from(4_010.0); 8], "all at the ninth failure");
+    assert_eq!(all.len(), 8 + 16, "two probes of each fail");
+    assert_eq!(
+        pooled["summary"]["orders"]["closed_s"].as_array().map(Vec::len),
+        Some(8)
+    );
+    let alone = Report::under("mb-pooled", |text| text.replace("pooled", "view"));
+    assert_eq!((waited(&alone), opened(&alone).len()), (Some(108), 0));
+}
+
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_another_one_other_draws() {
     let run = |seed: u64| Report::text_of("ps-02", |text| format!("seed = {seed}\n{text}"));

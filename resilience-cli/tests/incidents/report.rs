@@ -50,6 +50,16 @@ fn simulate(scenario: OsString, policy: OsString, words: &[&str]) -> String {
 }
 
 impl Report {
+    /// The report of a scenario under its policy, whose text is changed before.
+    pub(crate) fn under(run: &str, change: impl FnOnce(String) -> String) -> Value {
+        let text = std::fs::read_to_string(folder().join(format!("{run}.policy.toml"))).unwrap();
+        let desk = tempfile::tempdir().unwrap();
+        let policy = desk.path().join("policy.toml");
+        std::fs::write(&policy, change(text)).unwrap();
+        let scenario = folder().join(format!("{run}.toml"));
+        serde_json::from_str(&simulate(scenario.into(), policy.into(), &["--format", "json"])).unwrap()
+    }
+
     /// The JSON of a scenario whose text is changed before.
     pub(crate) fn text_of(run: &str, change: impl FnOnce(String) -> String) -> String {
         let text = std::fs::read_to_string(folder().join(format!("{run}.toml"))).unwrap();

@@ -16,6 +16,8 @@ pub(super) enum Class {
     /// The guards' own timers belong here, too, and come first.
     Timeout,
     Arrival,
+    /// The instances tell each other what they counted.
+    Exchange,
     Look,
 }
 
@@ -44,6 +46,7 @@ pub(super) enum Event {
     Arrives {
         caller: usize,
     },
+    Exchange,
     Look,
 }
 
