@@ -71,8 +71,8 @@ export function state(card) {
 
 // What this instance and the others have in the window together.
 function fleetOf(card) {
-  const { calls, instances } = card.others;
-  const who = instances.length === 1 ? instances[0] : `${instances.length} others`;
+  const { calls, count: many, instances } = card.others;
+  const who = many === 1 ? instances[0] : `${many} others`;
   return `${count(card.calls + calls)} of ${card.minimum_calls} calls, ${count(calls)} of them on ${who}`;
 }
 

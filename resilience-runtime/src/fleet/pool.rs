@@ -50,6 +50,9 @@ struct Told {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Others {
     pub(crate) totals: Totals,
+    /// How many have counted any of it.
+    pub(crate) count: usize,
+    /// Their names; several may have one.
     pub(crate) instances: Vec<String>,
 }
 
@@ -140,29 +143,32 @@ impl Pool {
         let young = |at: u64| now.saturating_sub(at) < horizon(look.shape) && at >= look.emptied;
         let mut parts: Vec<_> = self
             .heard
-            .values()
-            .filter_map(|heard| Some((&heard.instance, heard.breakers.get(name)?)))
-            .flat_map(|(instance, parts)| parts.iter().map(move |part| (part, instance)))
+            .iter()
+            .filter_map(|(from, heard)| Some(((&heard.instance, from), heard.breakers.get(name)?)))
+            .flat_map(|(who, parts)| parts.iter().map(move |part| (part, who)))
             .filter(|((at, _), _)| young(*at))
             .collect();
         // By name where they are as old, so that the same counts give the same judgement.
-        parts.sort_by_key(|((at, _), instance)| (std::cmp::Reverse(*at), *instance));
+        parts.sort_by_key(|((at, _), who)| (std::cmp::Reverse(*at), *who));
         let room = match look.shape {
             Shape::Calls(calls) => calls.saturating_sub(look.totals.calls),
             Shape::Time(_) => u32::MAX,
         };
         let mut totals = Totals::default();
-        let mut instances = BTreeSet::new();
-        for ((_, counts), instance) in parts {
+        let mut counted = BTreeSet::new();
+        for ((_, counts), who) in parts {
             if totals.calls >= room {
                 break;
             }
             totals = totals.and(*counts);
-            instances.insert(instance.clone());
+            counted.insert(who);
         }
+        let mut instances: Vec<String> = counted.iter().map(|(instance, _)| (*instance).clone()).collect();
+        instances.dedup();
         Others {
             totals,
-            instances: instances.into_iter().collect(),
+            count: counted.len(),
+            instances,
         }
     }
 }

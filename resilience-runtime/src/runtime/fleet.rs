@@ -83,7 +83,7 @@ impl Runtime {
             let pooled = Pooled {
                 own,
                 fleet: made.totals,
-                instances: others.instances.len() + 1,
+                instances: others.count + 1,
             };
             event::transition_pooled(&pinned, made, pooled);
             meter::tell(&entry);

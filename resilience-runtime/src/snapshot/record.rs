@@ -95,7 +95,9 @@ pub struct OthersSnapshot {
     /// Their results.
     #[serde(flatten)]
     pub results: ResultsSnapshot,
-    /// Their names.
+    /// How many instances have any of them.
+    pub count: usize,
+    /// The names of these; several processes of one host may have one.
     pub instances: Vec<String>,
 }
 
@@ -219,6 +221,7 @@ fn results(totals: Totals) -> ResultsSnapshot {
 pub(super) fn others(others: Others) -> OthersSnapshot {
     OthersSnapshot {
         results: results(others.totals),
+        count: others.count,
         instances: others.instances,
     }
 }
