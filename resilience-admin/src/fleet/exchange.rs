@@ -25,20 +25,21 @@ pub(crate) async fn share(shared: Weak<Shared>, code: Option<Fleet>, view: Arc<V
     let chance = RandomState::new();
     let me = format!("{:016x}", chance.hash_one("me"));
     let mut met: Option<(Fleet, Store)> = None;
+    let mut pools = false;
     let until = shared.upgrade().and_then(|shared| shared.until.clone());
     for round in 0_u64.. {
         let Some(alive) = shared.upgrade() else { break };
         alive.runtime.attend_fleet();
         let pause = match wanted(&alive.runtime, code.as_ref()) {
             None => {
-                alive.runtime.unpool();
+                apart(&alive.runtime, &mut pools);
                 drop(alive);
                 leave(&mut met).await;
                 view.none();
                 IDLE
             }
             Some(Err(error)) => {
-                alive.runtime.unpool();
+                apart(&alive.runtime, &mut pools);
                 drop(alive);
                 leave(&mut met).await;
                 view.lost(&error.to_string());
@@ -66,8 +67,9 @@ pub(crate) async fn share(shared: Weak<Shared>, code: Option<Fleet>, view: Arc<V
                 if fleet.pooled {
                     // Also when nothing was heard: what had been heard still counts, until it is too old.
                     alive.runtime.pool(&heard);
+                    pools = true;
                 } else {
-                    alive.runtime.unpool();
+                    apart(&alive.runtime, &mut pools);
                 }
                 drop(alive);
                 // Instances that started together do not ask together: a tenth less or more.
@@ -89,6 +91,13 @@ pub(crate) async fn share(shared: Weak<Shared>, code: Option<Fleet>, view: Arc<V
 /// What the policy in force says, else the code.
 fn wanted(runtime: &Runtime, code: Option<&Fleet>) -> Option<Result<Fleet, super::FleetError>> {
     Fleet::of(&runtime.policy()).or_else(|| code.cloned().map(Ok))
+}
+
+/// Each for itself from now on. Only what was heard here is forgotten: the service may carry counts by other ways.
+fn apart(runtime: &Runtime, pools: &mut bool) {
+    if std::mem::take(pools) {
+        runtime.unpool();
+    }
 }
 
 async fn leave(met: &mut Option<(Fleet, Store)>) {

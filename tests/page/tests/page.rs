@@ -532,3 +532,31 @@ async fn the_instance_that_differs_is_named_with_since_when_and_a_lost_redis_is_
     );
     browser.close().await;
 }
+
+/// What a store would carry from one instance to the other is carried by hand.
+#[tokio::test]
+async fn a_quiet_breaker_tells_what_of_its_evidence_is_its_own() {
+    let Some(browser) = Browser::open(1000, 800, false).await else {
+        return;
+    };
+    let here = "breaker = { window = \"1h\", minimum_calls = 6 }";
+    let text = |name: &str| {
+        let runtime = format!("version = 1\n[runtime]\ninstance = \"{name}\"\n");
+        format!("{runtime}[dependency.payrail]\nfail = \"closed\"\ntimeout = \"1s\"\n{here}\n")
+    };
+    let (here, there) = (runtime(&text("api-01")), runtime(&text("api-02")));
+    let site = Site::start(Admin::new(here.clone()));
+    browser.visit(&format!("{}/page", site.address)).await;
+    bad(&guard(&there, "payrail"), 3, io::ErrorKind::ConnectionRefused).await;
+    here.pool(&[there.counted()]);
+    let payrail = card("payrail", "");
+    let too_few = "3 of 6 calls, 3 of them on api-02: too few to judge";
+    let page = "document.body.textContent";
+    browser.until(&format!("{page}.includes('{too_few}')")).await;
+
+    bad(&guard(&here, "payrail"), 3, io::ErrorKind::ConnectionRefused).await;
+    here.pool(&[]);
+    let why = "here 3 of 3, in all 2 instances 6 of 6";
+    browser.until(&format!("{payrail}.textContent.includes('{why}')")).await;
+    browser.close().await;
+}
