@@ -30,6 +30,8 @@ const EVERY: Duration = Duration::from_millis(50);
 const QUIET: u32 = 20;
 /// Calls that are sent together.
 const TOGETHER: usize = 1024;
+/// So often in a row, which is all that there is room for: then it is looked whether the recording is over.
+const IN_A_ROW: usize = 65_536 / TOGETHER;
 /// A reader who takes nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -125,7 +127,7 @@ impl Pour {
 
     /// Sends what has ended since.
     async fn fetch(&mut self) -> Result<(), Gone> {
-        loop {
+        for _ in 0..IN_A_ROW {
             let mut lines = Vec::new();
             let mut count = 0;
             for call in self.recording.take().take(TOGETHER) {
@@ -140,6 +142,7 @@ impl Pour {
             self.send(lines.into()).await?;
             self.calls += count;
         }
+        Ok(())
     }
 
     async fn comment(&self, end: bool) -> Result<(), Gone> {

@@ -19,7 +19,7 @@ use line::{Comment, Line};
 use sink::Sink;
 use stream::Got;
 
-/// How often it is looked whether somebody wants to stop.
+/// How often it is looked whether somebody wants to stop, and written what came.
 const LOOK: Duration = Duration::from_millis(100);
 /// A service says once a second that it is there.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -63,7 +63,8 @@ fn record(
     err: &mut dyn Write,
 ) -> io::Result<u8> {
     let interrupt = Interrupt::listen();
-    let (begun, mut heard) = (Instant::now(), Instant::now());
+    let begun = Instant::now();
+    let (mut heard, mut written) = (begun, begun);
     let grace = if stream::is_service(&options.from) {
         GRACE
     } else {
@@ -74,6 +75,12 @@ fn record(
         if interrupt.came() {
             break End::Asked;
         }
+        if written.elapsed() >= LOOK {
+            if let Err(error) = sink.flush() {
+                break End::Unwritable(error);
+            }
+            written = Instant::now();
+        }
         if lasting.is_some_and(|lasting| begun.elapsed() >= lasting + grace) {
             break End::Asked;
         }
@@ -82,7 +89,7 @@ fn record(
                 heard = Instant::now();
                 match seen.take(&text, &mut sink) {
                     Ok(()) => {}
-                    Err(why) => break End::Broken(why),
+                    Err(end) => break end,
                 }
             }
             Ok(Got::End) => break seen.end(options, begun.elapsed(), lasting),
@@ -90,14 +97,16 @@ fn record(
             Err(RecvTimeoutError::Disconnected) => break End::Broken("its reader ended".to_owned()),
             // A pipe may be silent for as long as it likes.
             Err(RecvTimeoutError::Timeout) => {
-                sink.flush()?;
                 if stream::is_service(&options.from) && heard.elapsed() >= SILENCE {
                     break End::Broken(format!("it has said nothing for {} s", SILENCE.as_secs()));
                 }
             }
         }
     };
-    sink.flush()?;
+    let end = match sink.flush() {
+        Err(error) => End::Unwritable(error),
+        Ok(()) => end,
+    };
     seen.tell(options, begun.elapsed(), &end, err)
 }
 
@@ -109,6 +118,8 @@ enum End {
     Ended,
     /// What was written so far is all there is.
     Broken(String),
+    /// And not even that is sure to be whole.
+    Unwritable(io::Error),
 }
 
 /// What went by.
@@ -124,7 +135,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn take(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+    fn take(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), End> {
         if let Some(comment) = text.strip_prefix('#') {
             if let Ok(said) = serde_json::from_str(comment) {
                 self.said = said;
@@ -136,7 +147,9 @@ impl Seen {
         }
         let line: Line<'_> = serde_json::from_str(text).map_err(|error| {
             let shown: String = text.chars().take(60).filter(|letter| !letter.is_control()).collect();
-            format!("it said something that is no recorded call (`{shown}`): {error}")
+            End::Broken(format!(
+                "it said something that is no recorded call (`{shown}`): {error}"
+            ))
         })?;
         self.lines += 1;
         self.refused += usize::from(line.outcome == "rejected");
@@ -146,8 +159,7 @@ impl Seen {
             Some(count) => *count += 1,
             None => drop(self.by_dependency.insert(line.dependency.clone().into_owned(), 1)),
         }
-        sink.put(text, &line)
-            .map_err(|error| format!("it cannot be written: {error}"))
+        sink.put(text, &line).map_err(End::Unwritable)
     }
 
     /// What the end of a stream means.
@@ -163,10 +175,7 @@ impl Seen {
     }
 
     fn tell(&self, options: &Record, after: Duration, end: &End, err: &mut dyn Write) -> io::Result<u8> {
-        let to = options
-            .out
-            .as_ref()
-            .map_or_else(|| "standard output".to_owned(), |out| format!("`{}`", out.display()));
+        let to = sink::shown(options);
         let names: Vec<String> = self
             .by_dependency
             .iter()
@@ -207,6 +216,12 @@ impl Seen {
             End::Asked => {}
             End::Ended => writeln!(err, "`{from}` ended the recording: the service went down")?,
             End::Broken(why) => writeln!(err, "`{from}` was lost: {why}; what came before is kept")?,
+            // Nobody reads it any more, as behind `| head`.
+            End::Unwritable(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            End::Unwritable(error) => {
+                writeln!(err, "{to} cannot be written: {error}; its last line may be cut")?;
+                return Ok(UNREADABLE);
+            }
         }
         let less = self.lines == 0 || self.said.lost > 0 || !matches!(end, End::Asked);
         Ok(if less { LESS } else { 0 })

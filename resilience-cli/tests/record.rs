@@ -274,6 +274,42 @@ fn a_file_is_never_written_over_and_is_added_to_only_if_it_is_one_of_these() {
     assert_eq!(desk.read("others.csv"), "name,age\n");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_is_told() {
+    let desk = Desk::new();
+    let saved = desk.file("saved.jsonl", &line("success", ""));
+    for format in ["csv", "json"] {
+        let (code, _, err) = run(
+            &["record", "@", "-o", "/dev/full", "--append", "--format", format],
+            &[&saved],
+        );
+        assert!(
+            code == 2 && err.contains("`/dev/full` cannot be written: No space left"),
+            "{code} {err}"
+        );
+    }
+}
+
+#[test]
+fn the_token_is_taken_from_the_environment() {
+    for token in [None, Some("a-token-of-a-test")] {
+        let (address, asked) = serve(|to| stream(to, "# {\"calls\":0,\"lost\":0,\"end\":true}\n"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_resilience"));
+        command.args(["record", &address]).env_remove("RESILIENCE_ADMIN_TOKEN");
+        if let Some(token) = token {
+            command.env("RESILIENCE_ADMIN_TOKEN", token);
+        }
+        assert_eq!(command.output().unwrap().status.code(), Some(1));
+        let asked = asked.join().unwrap().to_ascii_lowercase();
+        let bearer = token.map(|token| format!("authorization: bearer {token}\r\n"));
+        match bearer {
+            Some(bearer) => assert!(asked.contains(&bearer), "{asked}"),
+            None => assert!(!asked.contains("authorization"), "{asked}"),
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_it_with_a_whole_last_line_and_the_sum() {

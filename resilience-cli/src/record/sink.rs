@@ -73,7 +73,7 @@ impl<'o> Sink<'o> {
         if format == RecordFormat::Csv && fresh {
             row(&mut sink.lines, &COLUMNS)
                 .and_then(|()| sink.flush())
-                .map_err(|error| error.to_string())?;
+                .map_err(|error| format!("{} cannot be written: {error}", shown(options)))?;
         }
         Ok(sink)
     }
@@ -119,6 +119,12 @@ impl<'o> Sink<'o> {
         self.lines.clear();
         Ok(())
     }
+}
+
+/// Where it goes, in a message.
+pub(super) fn shown(options: &Record) -> String {
+    let file = options.out.as_ref().map(|out| format!("`{}`", out.display()));
+    file.unwrap_or_else(|| "standard output".to_owned())
 }
 
 /// As was asked, else as the file's name ends.
