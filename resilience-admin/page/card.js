@@ -165,7 +165,7 @@ export class Card {
     if (refused) extra.push(`rejected so far: ${refused}`);
     const uncounted = words.counts(card.uncounted);
     if (uncounted) extra.push(`seen and not counted: ${uncounted}`);
-    if (card.never_ran) extra.push(`fallback never run: ${card.never_ran.join(", ")}`);
+    if (card.untried) extra.push(`fallback never run: ${words.untried(card.untried)}`);
     write(this.extra, extra.join(" · "));
     show(this.extra, extra.length > 0);
   }

@@ -173,6 +173,13 @@ export function counts(map) {
     .join(", ");
 }
 
+// The forms of fallback that nobody has seen at work, by function.
+export function untried(forms) {
+  const told = forms.slice(0, 3).map(({ function: path, kind, path: called }) => `${called ?? kind} of ${path.split("::").pop()}`);
+  if (forms.length > told.length) told.push(`${count(forms.length - told.length)} more`);
+  return told.join(", ");
+}
+
 const HAPPENED = {
   "policy.reloaded": "policy reloaded",
   "policy.refused": "policy refused",

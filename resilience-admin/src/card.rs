@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use resilience_runtime::{DependencySnapshot, OthersSnapshot, OverrideSnapshot, Policy, TransitionSnapshot};
+use resilience_runtime::{
+    DependencySnapshot, OthersSnapshot, OverrideSnapshot, Policy, TransitionSnapshot, UntriedSnapshot,
+};
 use serde::Serialize;
 
 /// Calls by who answered them.
@@ -79,7 +81,7 @@ pub(crate) struct Card<'a> {
     #[serde(skip_serializing_if = "none")]
     uncounted: Counts<'a>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    never_ran: &'a [&'static str],
+    untried: &'a [UntriedSnapshot],
     #[serde(rename = "override", skip_serializing_if = "Option::is_none")]
     overridden: Option<&'a OverrideSnapshot>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,7 +157,7 @@ impl<'a> Card<'a> {
             served: Served::of(dependency),
             rejections: &dependency.rejections,
             uncounted: &dependency.uncounted,
-            never_ran: &dependency.never_ran,
+            untried: &dependency.untried,
             overridden: dependency.overridden.as_ref(),
             about: dependency.about.as_deref(),
             fail: dependency.fail,

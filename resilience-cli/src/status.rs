@@ -15,7 +15,7 @@ use crate::args::{Format, Status};
 use crate::check::plural;
 use crate::fetch::fetch;
 
-use seen::{Dependency, Snapshot};
+use seen::{Dependency, Snapshot, Untried};
 use words::Told;
 
 pub(crate) fn run(options: &Status, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
@@ -54,10 +54,24 @@ fn read(from: &str) -> Result<(Snapshot, f64), String> {
     Ok((snapshot, seconds(fetched.at)))
 }
 
-/// The kinds of fallback that never ran in a service, by dependency.
-pub(crate) fn never_ran(from: &str) -> Result<BTreeMap<String, Vec<String>>, String> {
+/// What never ran of the fallbacks of one dependency in a service.
+pub(crate) struct NeverRan {
+    /// Of no function of it.
+    pub(crate) kinds: Vec<String>,
+    /// Function by function, which older services do not tell.
+    pub(crate) forms: Option<Vec<Untried>>,
+}
+
+/// The fallbacks that never ran in a service, by dependency.
+pub(crate) fn never_ran(from: &str) -> Result<BTreeMap<String, NeverRan>, String> {
     let (snapshot, _) = read(from)?;
-    let of = |(name, one): (String, Dependency)| (name, one.never_ran);
+    let of = |(name, one): (String, Dependency)| {
+        let never = NeverRan {
+            kinds: one.never_ran,
+            forms: one.untried,
+        };
+        (name, never)
+    };
     Ok(snapshot.dependencies.into_iter().map(of).collect())
 }
 

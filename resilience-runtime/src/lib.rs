@@ -168,5 +168,6 @@ pub use served::{Freshness, Served};
 pub use snapshot::{
     DependencySnapshot, NumberSnapshot, NumberValue, OthersSnapshot, OverrideSnapshot, PolicySnapshot, PooledSnapshot,
     ReloadsSnapshot, RequestsSnapshot, ResultsSnapshot, Snapshot, ThresholdSnapshot, TransitionSnapshot,
+    UntriedSnapshot,
 };
 pub use words::State;

@@ -83,4 +83,12 @@ impl Form {
             Self::None(_) => "none",
         }
     }
+
+    /// What is called, as written.
+    pub(crate) const fn path(&self) -> Option<&'static str> {
+        match self {
+            Self::Path(path) | Self::With(path) | Self::Refuse(path) => Some(path),
+            Self::Value | Self::Stale | Self::None(_) => None,
+        }
+    }
 }

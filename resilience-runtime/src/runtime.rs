@@ -438,14 +438,18 @@ pub(crate) fn functions_of(dependency: &str) -> Vec<String> {
     functions
 }
 
+/// The functions that name a dependency or an operation of it: an operation's fallbacks are its dependency's, unless it
+/// has a table of its own.
+pub(crate) fn sites_of(dependency: &str) -> impl Iterator<Item = &'static Site> {
+    site::all().filter(move |site| {
+        let rest = site.spec().dependency.strip_prefix(dependency);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
+}
+
 /// The kinds of fallback that functions have which name a dependency.
 pub(crate) fn forms_of(dependency: &str) -> Vec<&'static str> {
-    let mut forms: Vec<_> = site::all()
-        .filter(|site| {
-            // An operation's fallbacks are its dependency's, unless it has a table of its own.
-            let rest = site.spec().dependency.strip_prefix(dependency);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        })
+    let mut forms: Vec<_> = sites_of(dependency)
         .flat_map(|site| site.spec().forms)
         .map(Form::kind)
         .collect();

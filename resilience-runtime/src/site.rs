@@ -1,6 +1,6 @@
 //! One static per annotated function, found at link time.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::dependency::Entry;
@@ -16,6 +16,8 @@ pub struct Site {
     installed: OnceLock<Arc<Entry>>,
     /// Its entry in the compiled-in runtime, until then.
     compiled_in: OnceLock<Arc<Entry>>,
+    /// A bit for each form of its chain that had the last word; the last one stands for all beyond it.
+    answered: AtomicU64,
 }
 
 /// What the linker collects.
@@ -31,6 +33,7 @@ impl Site {
             spec,
             installed: OnceLock::new(),
             compiled_in: OnceLock::new(),
+            answered: AtomicU64::new(0),
         }
     }
 
@@ -74,6 +77,16 @@ impl Site {
         })
     }
 
+    /// A form of its chain had the last word.
+    pub(crate) fn answered(&self, form: usize) {
+        self.answered.fetch_or(bit(form), Ordering::Relaxed);
+    }
+
+    /// Whether a form of its chain ever had the last word in this process.
+    pub(crate) fn has_answered(&self, form: usize) -> bool {
+        self.answered.load(Ordering::Relaxed) & bit(form) != 0
+    }
+
     /// The path of the function, for people.
     pub(crate) fn path(&self) -> String {
         format!("{}::{}", self.spec.module, self.spec.function)
@@ -91,6 +104,10 @@ impl Site {
         .filter(|(layer, _)| self.spec.layers & layer != 0)
         .map(|(_, key)| key)
     }
+}
+
+fn bit(form: usize) -> u64 {
+    1 << form.min(63)
 }
 
 impl SiteRef {

@@ -147,11 +147,26 @@ pub struct DependencySnapshot {
     /// Forms of fallback that a function has, that may answer, and that never had the last word: nobody knows
     /// whether they work.
     pub never_ran: Vec<&'static str>,
+    /// The same by function, as one that answered speaks for no other: forms that may answer, and never had the last word
+    /// in this process.
+    pub untried: Vec<UntriedSnapshot>,
     /// The numbers in force, with where each stands.
     pub numbers: Vec<NumberSnapshot>,
     /// What other instances add to the window, where it holds too little to judge alone and they tell each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<OthersSnapshot>,
+}
+
+/// A form of a function's fallback of which nobody knows whether it works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct UntriedSnapshot {
+    /// The annotated function.
+    pub function: String,
+    /// `value`, `path`, `with` or `stale`.
+    pub kind: &'static str,
+    /// The path, as written.
+    pub path: Option<&'static str>,
 }
 
 /// An override in force.

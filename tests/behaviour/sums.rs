@@ -76,7 +76,7 @@ async fn a_snapshot_has_the_same_keys_whatever_the_tables() {
             keys(&json["dependencies"]["far"]),
             "about agreed attempts bad_rate calls cause degraded_ratio fail failure_rate fallbacks flapping functions in_flight limit \
              max_waiting minimum_calls mode never_ran next_probe_in numbers open_for opened openings outcomes override \
-             probes rejections retries retry_after retry_budget served since slow_rate state transitions uncounted \
+             probes rejections retries retry_after retry_budget served since slow_rate state transitions uncounted untried \
              waiting window"
         );
     }

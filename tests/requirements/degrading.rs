@@ -184,6 +184,54 @@ async fn fb_r09_the_error_of_a_fallback_does_not_hide_that_the_breaker_was_open(
         .await;
 }
 
+async fn from_memory(_: &Script) -> Result<usize, FarError> {
+    tokio::task::yield_now().await;
+    Ok(0)
+}
+
+#[breaker("seatmap")]
+#[fallback(from_memory)]
+#[fallback(none = "no map is drawn")]
+async fn hall(script: &Script) -> Result<usize, FarError> {
+    script.run().await
+}
+
+#[breaker("seatmap")]
+#[fallback(from_memory)]
+#[fallback(none = "no map is drawn")]
+async fn stage(script: &Script) -> Result<usize, FarError> {
+    script.run().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn tw_r03_a_fallback_that_ran_speaks_for_no_other_functions() {
+    let runtime = open("mode = \"isolate\"");
+    runtime
+        .scope(async {
+            let untried = || {
+                let seatmap = runtime.snapshot().dependency("seatmap").unwrap().clone();
+                let here = |function: &&str| {
+                    let is = |path: &str| path.ends_with(&format!("degrading::{function}"));
+                    let mut untried = seatmap.untried.iter();
+                    untried.any(|one| is(&one.function) && (one.kind, one.path) == ("path", Some("from_memory")))
+                };
+                (
+                    ["hall", "stage"].into_iter().filter(here).collect::<Vec<_>>(),
+                    seatmap.never_ran,
+                )
+            };
+            let script = Script::new("S");
+            assert_eq!(untried().0, ["hall", "stage"]);
+            assert_eq!(hall(&script).await, Ok(0));
+            let (left, kinds) = untried();
+            assert_eq!(left, ["stage"]);
+            assert!(!kinds.contains(&"path"), "of the kind one has run: {kinds:?}");
+            assert_eq!(stage(&script).await, Ok(0));
+            assert_eq!((untried().0.len(), script.starts()), (0, 0));
+        })
+        .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn fb_r05_tw_r03_an_isolated_dependency_exercises_its_fallback_and_one_that_never_ran_is_named() {
     let runtime = open("");

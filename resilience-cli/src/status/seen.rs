@@ -58,8 +58,19 @@ pub(super) struct Dependency {
     pub(super) flapping: bool,
     #[serde(default)]
     pub(super) never_ran: Vec<String>,
+    pub(super) untried: Option<Vec<Untried>>,
     #[serde(default)]
     pub(super) numbers: Vec<Number>,
+}
+
+/// A form of a function's fallback that never had the last word.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Untried {
+    /// With its module.
+    pub(crate) function: String,
+    pub(crate) kind: String,
+    /// What is called, as written.
+    pub(crate) path: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -218,16 +218,29 @@ fn figures(seen: &Dependency) -> Vec<String> {
             share(seen.degraded_ratio)
         ));
     }
-    if !seen.never_ran.is_empty() {
+    let never_ran = never_ran(seen);
+    if !never_ran.is_empty() {
         lines.push(format!(
             "fallbacks that never ran, so nobody knows whether they work: {}",
-            seen.never_ran.join(", ")
+            never_ran.join(", ")
         ));
     }
     if !seen.functions.is_empty() {
         lines.push(format!("guarded: {}", seen.functions.join(", ")));
     }
     lines
+}
+
+/// Function by function where the service tells that, else by kind.
+fn never_ran(seen: &Dependency) -> Vec<String> {
+    let Some(untried) = &seen.untried else {
+        return seen.never_ran.clone();
+    };
+    let told = untried.iter().map(|one| {
+        let function = one.function.rsplit("::").next().unwrap_or_default();
+        format!("`{}` of {function}", one.path.as_ref().unwrap_or(&one.kind))
+    });
+    told.collect()
 }
 
 fn rates(failed: Option<f64>, slow: Option<f64>) -> String {

@@ -129,6 +129,27 @@ fn a_snapshot_names_the_fallbacks_that_never_ran() {
     ]);
     assert_eq!(report["never_ran"], expected);
     assert!(Tree::of(SOURCE).json()["never_ran"].is_null());
+    // Of two functions of one dependency, one has run its fallback, and the other has not.
+    let two = r#"
+        #[breaker("payrail")] #[fallback(later)] #[fallback(value = 0)] async fn charge() -> Result<u8, E> { x().await }
+        #[breaker("payrail")] #[fallback(later)] async fn refund() -> Result<u8, E> { x().await }
+        async fn later() -> Result<u8, E> { Ok(1) }
+    "#;
+    let forms = r#""never_ran": [], "untried": [
+        { "function": "shop::charge", "kind": "value", "path": null },
+        { "function": "shop::refund", "kind": "path", "path": "later" } ]"#;
+    let tree = Tree::of(two).with("seen.json", &snapshot.replace(r#""never_ran": ["path"]"#, forms));
+    let seen = tree.folder.path().join("seen.json");
+    let (_, out, _) = tree.run(&["--format", "json", "--snapshot", seen.to_str().unwrap()]);
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let told: Vec<_> = (0..2)
+        .map(|at| (&report["never_ran"][at]["function"], &report["never_ran"][at]["kind"]))
+        .collect();
+    assert_eq!(
+        told,
+        [(&"charge".into(), &"value".into()), (&"refund".into(), &"path".into())]
+    );
+    assert!(report["never_ran"][2].is_null());
     let (code, _, err) = tree.run(&["--snapshot", "nowhere.json"]);
     assert_eq!(code, 2);
     assert!(err.starts_with("`nowhere.json` cannot be read"), "{err}");

@@ -286,6 +286,9 @@ impl<O: Ops> Chain<O> {
         if let Some(call) = late.call_mut() {
             if let (Some(kind), Some(first)) = (kind, first) {
                 call.pinned().fallback.count(kind, first);
+                if let Some(site) = call.site() {
+                    site.answered(self.form);
+                }
             }
             call.close(served);
         }

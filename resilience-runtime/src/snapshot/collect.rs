@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use resilience_policy::{Dependency as Settings, FailureKind};
 
-use super::{DependencySnapshot, OverrideSnapshot, in_flight, record, unix};
+use super::{DependencySnapshot, OverrideSnapshot, UntriedSnapshot, in_flight, record, unix};
 use crate::attempts::{Counts, Ending};
 use crate::clock;
 use crate::dependency::{Entry, Pinned};
@@ -14,7 +14,7 @@ use crate::guard::read_breaker;
 use crate::history::{FLAPPING, History};
 use crate::layer::breaker::rate;
 use crate::mode::Active;
-use crate::runtime::{forms_of, functions_of};
+use crate::runtime::{forms_of, functions_of, sites_of};
 use crate::tally::CallOutcome;
 use crate::words::State;
 
@@ -93,6 +93,7 @@ pub(super) fn of_entry(entry: &Entry) -> DependencySnapshot {
         retries: own.attempts.retries(),
         probes: history.map(|history| probes(history.probes())).unwrap_or_default(),
         never_ran: never_ran(&pinned, &entry.name),
+        untried: untried(&pinned, &entry.name),
         numbers: record::numbers(&pinned),
         others: None,
     }
@@ -144,15 +145,41 @@ fn probes(ended: [u64; Ending::COUNT]) -> BTreeMap<&'static str, u64> {
     probes
 }
 
-/// The forms that may answer and never did.
+/// The kinds that may answer and never did, by any function.
 fn never_ran(pinned: &Pinned, name: &str) -> Vec<&'static str> {
     let ran = pinned.own_fallbacks();
-    let answers = |kind: &&str| matches!(*kind, "value" | "path" | "with" | "stale");
     forms_of(name)
         .into_iter()
-        .filter(answers)
-        .filter(|kind| ran.get(kind).is_none_or(|count| *count == 0))
+        .filter(|kind| may_answer(kind) && is_new(&ran, kind))
         .collect()
+}
+
+/// The forms that may answer and never did, function by function.
+fn untried(pinned: &Pinned, name: &str) -> Vec<UntriedSnapshot> {
+    let ran = pinned.own_fallbacks();
+    let mut found = Vec::new();
+    for site in sites_of(name) {
+        for (place, form) in site.spec().forms.iter().enumerate() {
+            let kind = form.kind();
+            if may_answer(kind) && (is_new(&ran, kind) || !site.has_answered(place)) {
+                found.push(UntriedSnapshot {
+                    function: site.path(),
+                    kind,
+                    path: form.path(),
+                });
+            }
+        }
+    }
+    found.sort_by(|one, other| one.function.cmp(&other.function));
+    found
+}
+
+fn may_answer(kind: &str) -> bool {
+    matches!(kind, "value" | "path" | "with" | "stale")
+}
+
+fn is_new(ran: &BTreeMap<&'static str, u64>, kind: &str) -> bool {
+    ran.get(kind).is_none_or(|count| *count == 0)
 }
 
 pub(super) fn seconds(nanos: u64) -> f64 {
