@@ -13,49 +13,31 @@ use crate::kit::{self, FarError, Gate, Script, ms, seen, settle};
 use crate::listener::Log;
 use crate::stand::{Stand, rejections, words};
 
-// Outside of a scope: these are calls of the numbers compiled in, where `payrail` has a breaker and slots.
+// Outside of a scope: these are calls of the numbers compiled in, where `replica` has a breaker and slots, and no
+// deadline, under which a call is no plain one.
 
-#[breaker("payrail")]
+#[breaker("replica")]
 #[fallback(none = "the test looks at the error itself")]
 async fn without_slots(slots: &Cell<usize>) -> Result<(), FarError> {
-    slots.set(testing::in_flight("payrail"));
+    slots.set(testing::in_flight("replica"));
     std::future::ready(Ok(())).await
 }
 
-#[bulkhead("payrail")]
+#[bulkhead("replica")]
 #[fallback(none = "the test looks at the error itself")]
 async fn without_breaker(slots: &Cell<usize>) -> Result<(), FarError> {
-    slots.set(testing::in_flight("payrail"));
+    slots.set(testing::in_flight("replica"));
     std::future::ready(Ok(())).await
 }
 
-#[timeout("payrail")]
+#[timeout("replica")]
 #[fallback(none = "the test looks at the error itself")]
 async fn with_neither(slots: &Cell<usize>) -> Result<(), FarError> {
-    slots.set(testing::in_flight("payrail"));
+    slots.set(testing::in_flight("replica"));
     std::future::ready(Ok(())).await
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_function_has_the_layers_of_its_attributes_whatever_tables_there_are() {
-    let slots = Cell::new(9);
-    without_slots(&slots).await.unwrap();
-    assert_eq!(slots.get(), 0, "`#[breaker]` takes no slot");
-    without_breaker(&slots).await.unwrap();
-    assert_eq!(slots.get(), 1, "`#[bulkhead]` takes one");
-    testing::trip("payrail");
-    assert!(without_slots(&slots).await.is_err());
-    without_breaker(&slots).await.unwrap();
-    with_neither(&slots).await.unwrap();
-    assert_eq!((slots.get(), testing::state("payrail")), (0, State::Open));
-    testing::reset("payrail");
-    assert_eq!(testing::in_flight("payrail"), 0);
-    let runtime = Runtime::current();
-    let read = runtime.snapshot().dependency("payrail").unwrap().clone();
-    assert_eq!((read.outcomes["success"], read.outcomes["rejected"]), (4, 1));
-}
-
-#[breaker("seatmap")]
+#[breaker("replica")]
 #[fallback(stale(shared))]
 #[fallback(value = 0)]
 async fn kept(answer: usize) -> Result<usize, FarError> {
@@ -63,20 +45,30 @@ async fn kept(answer: usize) -> Result<usize, FarError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_good_answer_is_kept_for_the_time_when_there_is_none() {
+async fn a_function_has_the_layers_of_its_attributes_whatever_tables_there_are_and_keeps_its_answers() {
+    let slots = Cell::new(9);
+    without_slots(&slots).await.unwrap();
+    assert_eq!(slots.get(), 0, "`#[breaker]` takes no slot");
+    without_breaker(&slots).await.unwrap();
+    assert_eq!(slots.get(), 1, "`#[bulkhead]` takes one");
+    testing::trip("replica");
+    assert!(without_slots(&slots).await.is_err());
+    without_breaker(&slots).await.unwrap();
+    with_neither(&slots).await.unwrap();
+    assert_eq!((slots.get(), testing::state("replica")), (0, State::Open));
+    testing::reset("replica");
+    assert_eq!(testing::in_flight("replica"), 0);
+    let runtime = Runtime::current();
+    let read = runtime.snapshot().dependency("replica").unwrap().clone();
+    assert_eq!((read.outcomes["success"], read.outcomes["rejected"]), (4, 1));
     assert_eq!(kept(7).await, Ok(7));
-    testing::trip("seatmap");
+    testing::trip("replica");
     assert_eq!(
         kept(8).await,
         Ok(7),
         "the last good answer, and not the value behind it"
     );
-    testing::reset("seatmap");
-    assert_eq!(
-        repeated(&Script::new("F S")).await,
-        Ok(2),
-        "what is over at once is repeated all the same"
-    );
+    testing::reset("replica");
 }
 
 #[tokio::test(start_paused = true)]
@@ -145,11 +137,46 @@ async fn a_wait_of_just_the_longest_hold_is_not_reported_as_cut() {
     }
 }
 
-/// It is repeated, so that it never goes the short way.
+/// One attempt is not the last one.
 #[retry("seatmap")]
 #[fallback(none = "the test looks at the error itself")]
 async fn repeated(body: &Script) -> Result<usize, FarError> {
     body.run().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_over_at_once_is_repeated_all_the_same() {
+    assert_eq!(repeated(&Script::new("F S")).await, Ok(2));
+}
+
+/// Holds its thread for longer than it may take, as no body should.
+async fn holds_its_thread() -> Result<(), FarError> {
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < ms(5) {
+        std::hint::spin_loop();
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_body_that_holds_its_thread_is_slow_and_what_it_answers_counts() {
+    let lines = r#"
+        timeout = "2ms"
+        breaker = { window = "4 calls", minimum_calls = 1, failure_rate = false, slow_after = "1ms", slow_rate = 1.0 }
+    "#;
+    for once in [true, false] {
+        let far = Stand::new(lines);
+        let (result, events) = record(async {
+            if once {
+                seen(&far.guard.call_once(holds_its_thread()).await)
+            } else {
+                seen(&far.guard.call(holds_its_thread).await)
+            }
+        })
+        .await;
+        assert_eq!((result, far.read().cause), ("ok", Some("slow_rate")), "once: {once}");
+        assert!(rejections(&events).is_empty(), "nothing was cut");
+    }
 }
 
 #[test]
