@@ -132,7 +132,7 @@ struct Running {
 
 impl Calling {
     /// A call of an annotated function, the long way.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "testing"))]
     pub(crate) fn of_site(site: &'static Site) -> Self {
         Self::new(Start {
             entry: site.entry(),

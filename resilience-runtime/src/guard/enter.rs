@@ -142,7 +142,7 @@ impl Calling {
             && let Some(breaker) = self.entry.breaker(self.traits)
         {
             // A probe is over at the deadline too, and those who are told to come back rely on it.
-            let time = if self.deadline != NEVER && self.enforces() {
+            let time = if self.deadline != NEVER {
                 pinned.timeout.min(self.deadline.saturating_sub(clock::now()))
             } else {
                 pinned.timeout

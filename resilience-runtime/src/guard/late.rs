@@ -48,7 +48,7 @@ impl Late {
     }
 
     /// A call that has made nothing yet.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "testing"))]
     pub(crate) fn of(call: Calling) -> Self {
         let mut late = Self::default();
         late.make(call, Stage::Enter);
