@@ -358,6 +358,17 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_a_slot_of_his_key_is_served_when_keys_are_no_longer_bounded() {
+        let bulkhead = Bulkhead::new(2, Some(1));
+        let a = bulkhead.try_acquire(Some(1)).unwrap();
+        let waiter = bulkhead.join(Some(1), 1).unwrap().unwrap_err();
+        bulkhead.renumber(2, None);
+        assert!(ready(&bulkhead, &waiter));
+        bulkhead.release(a, Some(1));
+        assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 0));
+    }
+
+    #[test]
     fn gw_r05_keys_that_nobody_uses_are_forgotten() {
         let bulkhead = Bulkhead::new(10, Some(1));
         for key in 0..100_000 {
