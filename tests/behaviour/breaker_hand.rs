@@ -171,3 +171,11 @@ async fn brk_23_a_listener_may_read_the_state_that_it_is_told_of() {
     let seen = curious.seen.lock().unwrap();
     assert_eq!(seen.as_slice(), ["open", "open", "half_open", "closed"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_reset_ends_a_hold_too() {
+    let far = Stand::new("timeout = \"1s\"\nthrottle = \"dependency\"\nbreaker = {}");
+    assert_eq!(far.each("Q10s S").await, ["throttled", "held"]);
+    far.reset().await;
+    assert_eq!(far.one("S").await, "ok");
+}
