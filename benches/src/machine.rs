@@ -85,9 +85,10 @@ fn versions() -> Vec<String> {
     let lock: toml::Table = include_str!("../Cargo.lock").parse().expect("cargo wrote it");
     let packages = lock["package"].as_array().expect("cargo wrote it");
     let version = |name: &&str| {
+        // Where a peer brings an older one too, ours is the last.
         let package = packages
             .iter()
-            .find(|package| package["name"].as_str() == Some(*name))?;
+            .rfind(|package| package["name"].as_str() == Some(*name))?;
         Some(format!("{name} {}", package["version"].as_str()?))
     };
     CRATES.iter().filter_map(version).collect()

@@ -15,6 +15,8 @@ use benches::targets::{Seen, judge};
 use benches::{chart, machine, ours, report, rows};
 use resilience_runtime::Policy;
 
+mod elsewhere;
+
 const ROUNDS: u32 = 400;
 const SHARED_ROUNDS: u32 = 200;
 
@@ -67,6 +69,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     measure(&mut events, rounds);
     groups.extend(events);
+    groups.push(elsewhere::observed(rounds)?);
 
     let mut seen = Seen::default();
     seen.add(&groups);

@@ -11,6 +11,8 @@ mod breaker;
 pub mod events;
 mod floors;
 mod keys;
+#[cfg(feature = "metrics")]
+pub mod observed;
 mod open;
 mod room;
 mod scale;

@@ -20,6 +20,11 @@ impl Samples {
         self.at(0.5)
     }
 
+    /// Each of them.
+    pub fn all(&self) -> &[f64] {
+        &self.0
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()

@@ -110,7 +110,7 @@ pub(super) fn every(runtime: &Runtime, coarse: &Clock) -> Group {
     }
 }
 
-async fn by_hand(semaphore: &Semaphore, recloser: &AsyncRecloser) -> Answer {
+pub(super) async fn by_hand(semaphore: &Semaphore, recloser: &AsyncRecloser) -> Answer {
     let _slot = semaphore.try_acquire().map_err(|_| Failed)?;
     recloser.call(peers::timed(false)).await.map_err(|_| Failed)
 }
