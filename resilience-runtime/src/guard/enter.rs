@@ -142,10 +142,10 @@ impl Calling {
             && let Some(breaker) = self.entry.breaker(self.traits)
         {
             // A probe is over at the deadline too, and those who are told to come back rely on it.
-            let time = if self.deadline != NEVER {
-                pinned.timeout.min(self.deadline.saturating_sub(clock::now()))
-            } else {
+            let time = if self.deadline == NEVER {
                 pinned.timeout
+            } else {
+                pinned.timeout.min(self.deadline.saturating_sub(clock::now()))
             };
             let (answer, made) = breaker.admit(clock::now, time);
             self.report(made);
