@@ -373,10 +373,15 @@ impl Entry {
         pinned
     }
 
-    /// Who a rejection speaks of.
-    #[inline]
+    /// Who this is now, whatever the numbers are that a call holds.
     pub(crate) fn identity(&self) -> &'static Identity {
-        Identity::numbered(self.identity.load(Ordering::Relaxed)).unwrap_or_else(|| self.pinned.load().identity)
+        Identity::numbered(self.identity_number())
+    }
+
+    /// Who a rejection speaks of, by the number of the identity.
+    #[inline]
+    pub(crate) fn identity_number(&self) -> u32 {
+        self.identity.load(Ordering::Relaxed)
     }
 
     pub(crate) fn swap(&self, pinned: Pinned) {

@@ -293,7 +293,7 @@ impl Calling {
         if self.traits.is_recorded() {
             self.record_refused(reason);
         }
-        let rejection = Rejection::told(self.entry.identity(), reason, retry_after);
+        let rejection = Rejection::told(self.entry.identity_number(), reason, retry_after);
         event::rejected(self.function(), &rejection, false);
         meter::tell(&self.entry);
         rejection
@@ -302,14 +302,14 @@ impl Calling {
     /// The rejection of an attempt that was cut.
     fn cut(&mut self, reason: Reason) -> Rejection {
         self.entry.tally().reject(reason);
-        let rejection = Rejection::told(self.pinned().identity, reason, None);
+        let rejection = Rejection::told(self.pinned().identity.number(), reason, None);
         event::rejected(self.function(), &rejection, false);
         rejection
     }
 
     /// What would have happened if the mode let it.
     fn observe(&self, reason: Reason, retry_after: Option<u64>) {
-        let rejection = Rejection::told(self.pinned().identity, reason, retry_after);
+        let rejection = Rejection::told(self.pinned().identity.number(), reason, retry_after);
         event::rejected(self.function(), &rejection, true);
     }
 

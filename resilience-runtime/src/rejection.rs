@@ -81,9 +81,10 @@ impl fmt::Display for Reason {
 /// ```
 #[derive(Clone)]
 pub struct Rejection {
-    identity: &'static Identity,
     /// Nanoseconds; `NO_TIME` says that there is nothing to wait for.
     retry_after: u64,
+    /// The number of its identity: whoever refuses looks nothing up.
+    who: u32,
     reason: Reason,
 }
 
@@ -95,26 +96,30 @@ impl Rejection {
             u64::try_from(time.as_nanos()).unwrap_or(NO_TIME).min(NO_TIME - 1)
         });
         Self {
-            identity,
             retry_after,
+            who: identity.number(),
             reason,
         }
     }
 
-    /// The same with nanoseconds, as the call path has them.
+    /// The same with nanoseconds and the number of an identity, as the call path has them.
     #[inline]
-    pub(crate) fn told(identity: &'static Identity, reason: Reason, retry_after: Option<u64>) -> Self {
+    pub(crate) fn told(who: u32, reason: Reason, retry_after: Option<u64>) -> Self {
         let retry_after = retry_after.map_or(NO_TIME, |nanos| nanos.min(NO_TIME - 1));
         Self {
-            identity,
             retry_after,
+            who,
             reason,
         }
+    }
+
+    fn identity(&self) -> &'static Identity {
+        Identity::numbered(self.who)
     }
 
     /// What the guarded function calls: `payrail`, or `payrail.refund` for an operation.
     pub fn dependency(&self) -> &str {
-        self.identity.name()
+        self.identity().name()
     }
 
     /// Why.
@@ -135,12 +140,12 @@ impl Rejection {
 
     /// The word that the operator's override gives to fallbacks, to choose among prepared ways of degrading.
     pub fn answer(&self) -> Option<&str> {
-        self.identity.answer()
+        self.identity().answer()
     }
 
     /// The policy's `label` of the dependency: the only name of it that a client may see.
     pub fn label(&self) -> Option<&str> {
-        self.identity.label()
+        self.identity().label()
     }
 }
 
@@ -163,10 +168,11 @@ pub(crate) fn seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
+#[allow(clippy::missing_fields_in_debug)] // the number stands for what is shown
 impl fmt::Debug for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rejection")
-            .field("dependency", &self.identity.name())
+            .field("dependency", &self.identity().name())
             .field("reason", &self.reason)
             .field("retry_after", &self.retry_after())
             .field("label", &self.label())

@@ -79,11 +79,21 @@ struct Threads {
     alive: Vec<Arc<Cells>>,
 }
 
-#[derive(Debug, Default)]
-struct Cells {
-    ended: [[AtomicU64; SERVED]; OUTCOMES],
-    /// Rejections by reason: a call that was cut in each of its attempts has several.
-    rejected: [AtomicU64; Reason::ALL.len()],
+/// Ended calls by outcome and by who answered, and behind them rejections by reason: a call that was cut in each of its
+/// attempts has several.
+#[derive(Debug)]
+struct Cells([AtomicU64; ENDED + Reason::ALL.len()]);
+
+const ENDED: usize = OUTCOMES * SERVED;
+
+/// The cell of such a call.
+const fn ended(outcome: CallOutcome, served: Served) -> usize {
+    outcome as usize * SERVED + served as usize
+}
+
+/// The cell of such a rejection.
+const fn rejected(reason: Reason) -> usize {
+    ENDED + reason as usize
 }
 
 struct Mine {
@@ -144,12 +154,12 @@ impl Tally {
         if let Some(now) = now {
             self.minute.see(now, || self.sums());
         }
-        self.count(|cells| up(&cells.ended[outcome as usize][served as usize]));
+        self.count([ended(outcome, served)]);
     }
 
     /// A call, or an attempt of it, was rejected.
     pub(crate) fn reject(&self, reason: Reason) {
-        self.count(|cells| up(&cells.rejected[reason as usize]));
+        self.count([rejected(reason)]);
     }
 
     /// Both, of a call that was rejected and has no fallback.
@@ -158,15 +168,12 @@ impl Tally {
         if let Some(now) = now {
             self.minute.see(now, || self.sums());
         }
-        self.count(|cells| {
-            up(&cells.ended[CallOutcome::Rejected as usize][Served::Error as usize]);
-            up(&cells.rejected[reason as usize]);
-        });
+        self.count([ended(CallOutcome::Rejected, Served::Error), rejected(reason)]);
     }
 
-    /// Counts in this thread's cells.
+    /// Counts in these of this thread's cells.
     #[inline]
-    fn count(&self, count: impl Fn(&Cells)) {
+    fn count<const N: usize>(&self, places: [usize; N]) {
         let counted = MINE.try_with(|mine| {
             let Ok(mine) = mine.try_borrow() else { return false };
             let Some(Some(mine)) = mine.get(self.place) else {
@@ -175,19 +182,19 @@ impl Tally {
             if mine.serial != self.serial {
                 return false;
             }
-            count(&mine.cells);
+            mine.cells.up(places);
             true
         });
         if counted != Ok(true) {
-            self.count_first(&count);
+            self.count_first(places);
         }
     }
 
     /// The first count of this thread.
     #[cold]
-    fn count_first(&self, count: &dyn Fn(&Cells)) {
+    fn count_first<const N: usize>(&self, places: [usize; N]) {
         let cells = Arc::new(Cells::default());
-        count(&cells);
+        cells.up(places);
         let mut threads = self.lock();
         // Who else holds it is its thread; nobody else means that the thread is gone.
         let Threads { gone, alive } = &mut *threads;
@@ -224,31 +231,18 @@ impl Tally {
 
     /// Calls that ended, by outcome and by who answered.
     pub(crate) fn ended(&self) -> [[u64; SERVED]; OUTCOMES] {
+        let all = self.all();
         let mut sums = [[0; SERVED]; OUTCOMES];
-        let threads = self.lock();
-        for cells in threads.alive.iter().map(|cells| &**cells).chain([&threads.gone]) {
-            for (sum, cell) in sums.iter_mut().flatten().zip(cells.ended.iter().flatten()) {
-                *sum += load(cell);
-            }
+        for (sum, cell) in sums.iter_mut().flatten().zip(all) {
+            *sum = cell;
         }
         sums
     }
 
     /// How often calls were rejected, by reason.
     pub(crate) fn rejections(&self) -> impl Iterator<Item = (Reason, u64)> {
-        let mut sums = [0; Reason::ALL.len()];
-        let threads = self.lock();
-        for cells in threads.alive.iter().map(|cells| &**cells).chain([&threads.gone]) {
-            for (sum, cell) in sums.iter_mut().zip(&cells.rejected) {
-                *sum += load(cell);
-            }
-        }
-        Reason::ALL.iter().copied().zip(sums)
-    }
-
-    /// Calls that were answered by this.
-    fn served(&self, served: Served) -> u64 {
-        self.sum(|cells| cells.ended.iter().map(|row| load(&row[served as usize])).sum())
+        let all = self.all();
+        Reason::ALL.iter().map(move |reason| (*reason, all[rejected(*reason)]))
     }
 
     /// Share of the last minute's calls that a fallback answered.
@@ -258,13 +252,21 @@ impl Tally {
 
     /// Calls, and those that a fallback answered.
     pub(crate) fn sums(&self) -> (u64, u64) {
-        let calls = self.sum(|cells| cells.ended.iter().flatten().map(load).sum());
-        (calls, self.served(Served::Fallback) + self.served(Served::Stale))
+        let ended = self.ended();
+        let of = |served: Served| ended.iter().map(|row| row[served as usize]).sum::<u64>();
+        (ended.iter().flatten().sum(), of(Served::Fallback) + of(Served::Stale))
     }
 
-    fn sum(&self, of: impl Fn(&Cells) -> u64) -> u64 {
+    /// Every cell, of all threads.
+    fn all(&self) -> [u64; ENDED + Reason::ALL.len()] {
+        let mut sums = [0; ENDED + Reason::ALL.len()];
         let threads = self.lock();
-        threads.alive.iter().map(|cells| of(cells)).sum::<u64>() + of(&threads.gone)
+        for cells in threads.alive.iter().map(|cells| &**cells).chain([&threads.gone]) {
+            for (sum, cell) in sums.iter_mut().zip(&cells.0) {
+                *sum += load(cell);
+            }
+        }
+        sums
     }
 
     fn lock(&self) -> MutexGuard<'_, Threads> {
@@ -272,23 +274,28 @@ impl Tally {
     }
 }
 
-impl Cells {
-    /// Takes over what a thread that is gone has counted. Called under the lock.
-    fn take(&self, gone: &Cells) {
-        for (mine, theirs) in self.all().zip(gone.all()) {
-            mine.fetch_add(load(theirs), Ordering::Relaxed);
-        }
-    }
-
-    fn all(&self) -> impl Iterator<Item = &AtomicU64> {
-        self.ended.iter().flatten().chain(&self.rejected)
+impl Default for Cells {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| AtomicU64::new(0)))
     }
 }
 
-/// Cells are written by one thread only, so a load and a store are enough.
-#[inline]
-fn up(cell: &AtomicU64) {
-    cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+impl Cells {
+    /// Written by one thread only, so a load and a store are enough.
+    #[inline]
+    fn up<const N: usize>(&self, places: [usize; N]) {
+        for place in places {
+            let cell = &self.0[place];
+            cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes over what a thread that is gone has counted. Called under the lock.
+    fn take(&self, gone: &Cells) {
+        for (mine, theirs) in self.0.iter().zip(&gone.0) {
+            mine.fetch_add(load(theirs), Ordering::Relaxed);
+        }
+    }
 }
 
 fn load(cell: &AtomicU64) -> u64 {
@@ -315,7 +322,7 @@ mod tests {
             (
                 tally.calls(),
                 tally.ended()[CallOutcome::Success as usize].iter().sum::<u64>(),
-                tally.served(Served::Stale)
+                tally.sums().1
             ),
             (17, 15, 1)
         );

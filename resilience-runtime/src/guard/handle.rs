@@ -105,7 +105,7 @@ impl Guard {
         if core.is_over() {
             return Early::Attempted(Poll::Pending);
         }
-        core.poll_short(&self.entry, (layers, None), false, || self.start(layers), late, cx)
+        core.poll_short(&self.entry, (layers, &None), false, || self.start(layers), late, cx)
     }
 
     fn attempt<'c, B, T, E>(&'c self, late: &'c mut Late, body: B) -> Attempt<'c, B, T, E> {

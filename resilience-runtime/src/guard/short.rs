@@ -72,7 +72,7 @@ impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
     pub(super) fn poll_short(
         mut self: Pin<&mut Self>,
         entry: &Entry,
-        (layers, key): (u8, Key),
+        (layers, key): (u8, &Key),
         has_fallbacks: bool,
         start: impl Fn() -> Start,
         late: &mut Late,
@@ -95,7 +95,7 @@ impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
         if layers & LAYER_BULKHEAD != 0
             && let Some(bulkhead) = entry.bulkhead(traits)
         {
-            slot = bulkhead.try_acquire(key);
+            slot = bulkhead.try_acquire(*key);
             if slot.is_none() {
                 late.make(Calling::new(start()), Stage::Enter);
                 return Early::LongWay;
@@ -179,11 +179,11 @@ fn settle_good(entry: &Entry, traits: Traits, (period, started): (u64, u64), out
 }
 
 #[inline(always)]
-fn release(entry: &Entry, traits: Traits, slot: Option<Slot>, key: Key) {
+fn release(entry: &Entry, traits: Traits, slot: Option<Slot>, key: &Key) {
     if let Some(slot) = slot
         && let Some(bulkhead) = entry.bulkhead(traits)
     {
-        bulkhead.release(slot, key);
+        bulkhead.release(slot, *key);
     }
 }
 
@@ -204,7 +204,7 @@ fn settle_counted(entry: &Entry, traits: Traits, breaker: &Breaker, (period, slo
 fn refuse(
     entry: &Entry,
     held: Held,
-    (key, retry_after): (Key, u64),
+    (key, retry_after): (&Key, u64),
     start: Option<impl FnOnce() -> Start>,
     late: &mut Late,
 ) -> Rejection {
@@ -212,7 +212,7 @@ fn refuse(
         return refuse_function(held.into_call(start(), false), retry_after, late);
     }
     release(entry, held.traits, held.slot, key);
-    let rejection = Rejection::told(entry.identity(), Reason::Open, Some(retry_after));
+    let rejection = Rejection::told(entry.identity_number(), Reason::Open, Some(retry_after));
     event::rejected("guard", &rejection, false);
     entry.tally().end_rejected(Reason::Open, clock_for_counts());
     meter::tell(entry);

@@ -20,10 +20,28 @@ use crate::site::Site;
 /// One call of an annotated function. Dropping it gives everything back and counts it cancelled, unless it ended.
 #[derive(Debug)]
 pub struct Call {
+    who: Who,
+    late: Late,
+}
+
+/// What the long way begins with, but for the entry.
+#[derive(Debug, Clone, Copy)]
+struct Who {
     site: &'static Site,
     key: Key,
-    late: Late,
     layers: u8,
+}
+
+impl Who {
+    fn start(self, entry: EntryRef) -> Start {
+        let Self { site, key, layers } = self;
+        Start {
+            entry,
+            site: Some(site),
+            key,
+            layers,
+        }
+    }
 }
 
 impl Call {
@@ -31,25 +49,26 @@ impl Call {
     #[inline]
     pub fn begin(site: &'static Site) -> Self {
         Self {
-            site,
-            key: None,
+            who: Who {
+                site,
+                key: None,
+                layers: site.spec().layers,
+            },
             late: Late::default(),
-            layers: site.spec().layers,
         }
     }
 
     /// The same with a key for the slots per key.
     pub fn begin_keyed<K: Hash + ?Sized>(site: &'static Site, key: &K) -> Self {
-        Self {
-            key: Some(keys::hash(key)),
-            ..Self::begin(site)
-        }
+        let mut call = Self::begin(site);
+        call.who.key = Some(keys::hash(key));
+        call
     }
 
     /// One attempt of a call whose function has no `#[retry]`. The future's output is how the call ended.
     #[inline]
     pub fn only<O: Ops, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Only<'_, O, B> {
-        self.layers &= !LAYER_RETRY;
+        self.who.layers &= !LAYER_RETRY;
         Only {
             call: self,
             core: Core::new(ops, body),
@@ -71,15 +90,15 @@ impl Call {
     #[inline]
     pub fn may_repeat(&mut self) -> bool {
         if !self.late.is_made()
-            && let Some(entry) = self.site.installed()
+            && let Some(entry) = self.who.site.installed()
         {
             let traits = entry.traits();
             if traits.is_plain() {
                 if !traits.repeats() {
                     // Whatever a reload says until it begins: nobody keeps what a second attempt would need.
-                    self.layers &= !LAYER_RETRY;
+                    self.who.layers &= !LAYER_RETRY;
                 }
-                return self.layers & LAYER_RETRY != 0;
+                return self.who.layers & LAYER_RETRY != 0;
             }
         }
         self.calling().may_repeat()
@@ -98,25 +117,14 @@ impl Call {
     {
         match self.late.call() {
             Some(calling) => fallback::keep(calling.pinned(), ops, key, answer),
-            None => fallback::keep(&self.site.entry().pin(), ops, key, answer),
+            None => fallback::keep(&self.who.site.entry().pin(), ops, key, answer),
         }
     }
 
     /// The call, from its begin if it has not begun.
     fn calling(&mut self) -> &mut Calling {
-        let start = self.start();
-        self.late.get_or_make(|| Calling::new(start()))
-    }
-
-    /// What the long way begins with.
-    fn start(&self) -> impl FnOnce() -> Start + use<> {
-        let (site, key, layers) = (self.site, self.key, self.layers);
-        move || Start {
-            entry: site.entry(),
-            site: Some(site),
-            key,
-            layers,
-        }
+        let who = self.who;
+        self.late.get_or_make(|| Calling::new(who.start(who.site.entry())))
     }
 
     /// The first poll of the first attempt; later ones go the long way.
@@ -133,18 +141,13 @@ impl Call {
         if core.is_over() {
             return Early::Attempted(Poll::Pending);
         }
-        let (site, key) = (self.site, self.key);
-        let Some(entry) = site.installed() else {
+        let Some(entry) = self.who.site.installed() else {
             self.calling();
             return Early::LongWay;
         };
-        let start = move || Start {
-            entry: EntryRef::Installed(entry),
-            site: Some(site),
-            key,
-            layers,
-        };
-        core.poll_short(entry, (layers, key), true, start, &mut self.late, cx)
+        let Self { who, late } = self;
+        let start = || who.start(EntryRef::Installed(entry));
+        core.poll_short(entry, (layers, &who.key), true, start, late, cx)
     }
 }
 
@@ -172,7 +175,7 @@ impl<O: Ops, B: Future<Output = O::Return>> Future for Only<'_, O, B> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let layers = this.call.layers & !LAYER_RETRY;
+        let layers = this.call.who.layers & !LAYER_RETRY;
         match this.call.poll_early(layers, this.core.as_mut(), cx) {
             Early::Answer(answer) => Poll::Ready(End::Value(answer)),
             Early::Refused(rejection) => Poll::Ready(End::Rejected(rejection)),
@@ -206,7 +209,7 @@ impl<O: Ops, B: Future<Output = O::Return>> Future for Attempt<'_, O, B> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let layers = this.call.layers;
+        let layers = this.call.who.layers;
         match this.call.poll_early(layers, this.core.as_mut(), cx) {
             Early::Answer(answer) => Poll::Ready(Turn::End(End::Value(answer))),
             Early::Refused(rejection) => Poll::Ready(Turn::End(End::Rejected(rejection))),
