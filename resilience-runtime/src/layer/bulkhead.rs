@@ -24,11 +24,25 @@ pub(crate) type Key = Option<u128>;
 /// keyed calls always, the lock decides.
 #[derive(Debug)]
 pub(crate) struct Bulkhead {
-    word: AtomicU64,
+    word: Line<AtomicU64>,
     limit: AtomicU32,
     /// Slots per key; 0 for no such limit.
     per_key: AtomicU32,
     queue: Mutex<Queue>,
+}
+
+/// Alone on its cache line: every call writes it, and what stands around it is only read.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Line<T>(T);
+
+impl<T> std::ops::Deref for Line<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 /// One slot. Whoever holds it gives it back through [`Bulkhead::release`].
@@ -71,7 +85,7 @@ fn waiting(word: u64) -> u32 {
 impl Bulkhead {
     pub(crate) fn new(limit: u32, per_key: Option<u32>) -> Self {
         Self {
-            word: AtomicU64::new(0),
+            word: Line(AtomicU64::new(0)),
             limit: AtomicU32::new(limit),
             per_key: AtomicU32::new(per_key.unwrap_or(0)),
             queue: Mutex::new(Queue::default()),
