@@ -434,3 +434,61 @@ fn a_figure_from_the_environment_is_told_at_its_variable() {
     assert_eq!((surge.file(), surge.line(), surge.value()), (variable, None, Some("9")));
     assert!(surge.message().contains("against a capacity of 20"), "{surge}");
 }
+
+/// By calls a minute of all instances: how far apart one instance's calls are, what its window holds of them, and whether
+/// that is too thin, or too old, to judge by.
+#[test]
+fn mb_10_calls_a_window_can_hold() {
+    let rows = [
+        ("marlow, 60 s", 1.2, 8, "60s", 1, Some(0.15)),
+        ("marlow, 60 s, 20", 1.2, 8, "60s", 20, Some(0.15)),
+        ("marlow, 20 calls", 1.2, 8, "20 calls", 20, Some(8000.0)),
+        ("marlow's balancer", 2400.0, 2, "60s", 20, None),
+        ("stagedoor, peak", 6000.0, 2, "20 calls", 20, None),
+        ("stagedoor, 3 a.m.", 13.333_333, 2, "20 calls", 20, None),
+        ("recommendations, 10/s each", 2400.0, 4, "30s", 40, None),
+        ("recommendations, 1/s each", 240.0, 4, "30s", 40, Some(30.0)),
+        ("an endpoint of 0.25 a minute", 0.25, 1, "10s", 20, Some(0.041_667)),
+    ];
+    for (name, calls, instances, window, minimum, flagged) in rows {
+        let text = format!(
+            "version = 1\n[dependency.far]\nfail = \"closed\"\ntimeout = \"1s\"\n[dependency.far.breaker]\nwindow = \"{window}\"\n\
+             minimum_calls = {minimum}\n[dependency.far.traffic]\ncalls_per_second = {}\ninstances = {instances}\n",
+            calls / 60.0
+        );
+        let found = names(&text);
+        let is_flagged = found
+            .iter()
+            .any(|found| ["thin_evidence", "stale_evidence"].contains(&found.as_str()));
+        assert_eq!(is_flagged, flagged.is_some(), "{name}: {found:?}");
+        if let Some(figure) = flagged {
+            let seen = if window.ends_with("calls") {
+                number(&text, "stale_evidence", "seconds_to_fill_window")
+            } else {
+                number(&text, "thin_evidence", "calls_per_window")
+            };
+            assert!((seen - figure).abs() < 0.01, "{name}: {seen}");
+        }
+    }
+}
+
+#[test]
+fn a7_05_slots_from_rate_and_latency() {
+    let rows = [
+        (200, "50ms", 10.0),
+        (500, "150ms", 75.0),
+        (500, "900ms", 450.0),
+        (500, "2s", 1000.0),
+        (50, "400ms", 20.0),
+        (300, "60ms", 18.0),
+        (300, "240ms", 72.0),
+    ];
+    for (rate, latency, needed) in rows {
+        let text = format!(
+            "version = 1\n[dependency.far]\nfail = \"closed\"\ntimeout = \"9s\"\n[dependency.far.bulkhead]\nmax_concurrent = 1\n\
+             [dependency.far.traffic]\ncalls_per_second = {rate}\ninstances = 1\nlatency = \"{latency}\"\n"
+        );
+        let seen = number(&text, "slots_below_demand", "slots_needed");
+        assert!((seen - needed).abs() < 1e-9, "{rate}/s × {latency}: {seen}");
+    }
+}
