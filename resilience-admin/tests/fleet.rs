@@ -113,8 +113,11 @@ async fn three_instances_see_where_they_differ_and_lose_nothing_with_the_redis()
     for process in &fleet {
         process.until("all are back", |view| view["instances"] == 3).await;
     }
+    // The other may not have heard of `another` before the Redis was killed: then that differs too.
     let view = fleet[0].view().await;
-    assert_eq!(view["peers"][0]["differs"][0]["there"], "open", "{view}");
+    let differs = view["peers"][0]["differs"].as_array().into_iter().flatten();
+    let payrail: Vec<_> = differs.filter(|one| one["dependency"] == "payrail").collect();
+    assert!(payrail.iter().any(|one| one["there"] == "open"), "{view}");
 
     eprintln!("p99 of a guarded call: {before:?} with the Redis, {frozen:?} frozen, {gone:?} gone");
     for p99 in [before, frozen, gone] {
