@@ -381,7 +381,8 @@ impl Entry {
     /// Who a rejection speaks of, by the number of the identity.
     #[inline]
     pub(crate) fn identity_number(&self) -> u32 {
-        self.identity.load(Ordering::Relaxed)
+        // Whoever has the number sees the place in the list that was filled before it was published.
+        self.identity.load(Ordering::Acquire)
     }
 
     pub(crate) fn swap(&self, pinned: Pinned) {

@@ -1,8 +1,9 @@
 //! What a call needs only if it is not over in its first poll with a good answer: its numbers, its attempts, its timer.
 //!
 //! Nearly every future of ours is moved before it is polled, and a move copies all of it. So this part, the larger one,
-//! stands in a room of its own, which is taken from the thread's store when it is first needed and goes back there: the
-//! call path allocates only while more calls wait on this thread than ever before.
+//! stands in a room of its own, which is taken from the thread's store when it is first needed and goes to the store of
+//! the thread that ends the call. Only an empty store allocates: for the first calls that wait on a thread, for more at
+//! once than it keeps, and where calls begin on one thread and end on another.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -133,5 +134,42 @@ fn give_back(mut room: Room) {
 impl fmt::Debug for Late {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Late").field(&self.call()).finish()
+    }
+}
+
+// Rooms are of calls, and those need a clock that tests can use.
+#[cfg(all(test, feature = "testing"))]
+mod tests {
+    use super::*;
+    use crate::{Policy, Runtime};
+
+    fn kept() -> usize {
+        ROOMS.with_borrow(Vec::len)
+    }
+
+    #[test]
+    fn rooms_are_used_again_and_no_more_are_kept_than_the_bound() {
+        std::thread::spawn(|| {
+            let text = "version = 1\n[dependency.far]\nfail = \"closed\"\ntimeout = \"1s\"\n";
+            let guard = Runtime::new(Policy::from_toml(text).unwrap()).guard("far").unwrap();
+            let pending = || {
+                let mut call = Box::pin(guard.call_once(std::future::pending::<Result<(), std::io::Error>>()));
+                let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build();
+                let tokio = tokio.unwrap();
+                let _context = tokio.enter();
+                let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+                assert!(call.as_mut().poll(&mut cx).is_pending());
+                call
+            };
+            drop(pending());
+            assert_eq!(kept(), 1);
+            let again = pending();
+            assert_eq!(kept(), 0);
+            let many: Vec<_> = (0..KEPT + 9).map(|_| pending()).collect();
+            drop((again, many));
+            assert_eq!(kept(), KEPT);
+        })
+        .join()
+        .unwrap();
     }
 }

@@ -2,8 +2,8 @@
 //! body that is over in one poll with a good answer.
 //!
 //! It pins no numbers and makes no call: it reads the few numbers it needs where they stand, in the order of the long
-//! way (bulkhead, retry budget, hold, breaker, body), and gives way to it at the first thing that is not so. A call that was refused
-//! because its breaker is open ends here too, where no fallback follows.
+//! way (bulkhead, retry budget, hold, breaker, body), and gives way to it at the first thing that is not so. A call that
+//! was refused because its breaker is open ends here too, where no fallback follows.
 
 use std::future::Future;
 use std::pin::Pin;
