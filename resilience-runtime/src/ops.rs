@@ -44,10 +44,17 @@ pub enum End<R> {
     Rejected(Rejection),
 }
 
-/// What the return type of a guarded function can do.
-pub trait Ops: Copy {
+/// Says what an answer counts as: all that a guard asks of its caller.
+pub trait Answers: Copy {
     /// The return type.
     type Return;
+
+    /// What an answer of the body says about the dependency.
+    fn judge(self, answer: &Self::Return) -> Outcome;
+}
+
+/// What the return type of a guarded function can do, for its fallbacks.
+pub trait Ops: Answers {
     /// What `value` makes: the success.
     type Value;
     /// What `refuse` makes and `with` takes: the error, or the return type itself where that is no `Result`.
@@ -55,8 +62,6 @@ pub trait Ops: Copy {
     /// Whether an error cannot be told from an answer, so that some form has to answer.
     const PLAIN: bool;
 
-    /// What an answer of the body says about the dependency.
-    fn judge(self, answer: &Self::Return) -> Outcome;
     /// The return value of a success.
     fn succeed(self, value: Self::Value) -> Self::Return;
     /// The return value of an error.
@@ -107,15 +112,18 @@ impl<T, E> ResultOps<T, E> {
 
 impl<T, E> Refuses for ResultOps<T, E> {}
 
-impl<T, E> Ops for ResultOps<T, E> {
+impl<T, E> Answers for ResultOps<T, E> {
     type Return = Result<T, E>;
-    type Value = T;
-    type Error = E;
-    const PLAIN: bool = false;
 
     fn judge(self, answer: &Result<T, E>) -> Outcome {
         (self.judge)(answer)
     }
+}
+
+impl<T, E> Ops for ResultOps<T, E> {
+    type Value = T;
+    type Error = E;
+    const PLAIN: bool = false;
 
     fn succeed(self, value: T) -> Result<T, E> {
         Ok(value)
@@ -165,15 +173,18 @@ impl<R> PlainOps<R> {
     }
 }
 
-impl<R> Ops for PlainOps<R> {
+impl<R> Answers for PlainOps<R> {
     type Return = R;
-    type Value = R;
-    type Error = R;
-    const PLAIN: bool = true;
 
     fn judge(self, answer: &R) -> Outcome {
         (self.judge)(answer)
     }
+}
+
+impl<R> Ops for PlainOps<R> {
+    type Value = R;
+    type Error = R;
+    const PLAIN: bool = true;
 
     fn succeed(self, value: R) -> R {
         value

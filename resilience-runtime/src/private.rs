@@ -6,8 +6,8 @@ pub use crate::classify::RetryAfter;
 pub use crate::fallback::{Chain, StaleKey, stale_key};
 pub use crate::guard::{Attempt, Call, Only};
 pub use crate::ops::{
-    End, Guarded, GuardedRefusing, MarkNone, Marker, Ops, Pick, PickPlain, PlainOps, Refuses, ResultOps, Turn, ops,
-    ops_of, ops_refusing, ops_refusing_of, pick, pick_of, served, served_of,
+    Answers, End, Guarded, GuardedRefusing, MarkNone, Marker, Ops, Pick, PickPlain, PlainOps, Refuses, ResultOps, Turn,
+    ops, ops_of, ops_refusing, ops_refusing_of, pick, pick_of, served, served_of,
 };
 pub use crate::site::{Site, SiteRef};
 

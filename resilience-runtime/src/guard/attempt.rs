@@ -10,7 +10,7 @@ use super::enter::{Admitted, Entered};
 use super::late::{Late, Parts};
 use super::settle::Finish;
 use crate::clock::{self, NEVER, Timer};
-use crate::ops::{End, Ops, Turn};
+use crate::ops::{Answers, End, Turn};
 use crate::outcome::Outcome;
 use crate::rejection::Reason;
 
@@ -81,7 +81,7 @@ impl<O, B> Core<O, B> {
     }
 }
 
-impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
+impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
     /// THE order of the layers, from outside in: mode and deadline, bulkhead, retry (its pause), hold,
     /// breaker, chaos, timeout, body. The fallback is outside: it takes what this gives.
     #[inline(never)]
@@ -167,7 +167,7 @@ impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
 }
 
 /// Polls the body of an admitted attempt.
-fn run<O: Ops, B: Future<Output = O::Return>>(
+fn run<O: Answers, B: Future<Output = O::Return>>(
     mut this: CoreProject<'_, O, B>,
     begun: Parts<'_>,
     cx: &mut Context<'_>,
@@ -189,7 +189,7 @@ fn run<O: Ops, B: Future<Output = O::Return>>(
 
 /// Settles an attempt that ended, and waits for one that did not.
 #[inline(never)]
-pub(super) fn conclude<O: Ops, B: Future<Output = O::Return>>(
+pub(super) fn conclude<O: Answers, B: Future<Output = O::Return>>(
     this: CoreProject<'_, O, B>,
     mut begun: Parts<'_>,
     polled: Poll<(Outcome, O::Return)>,
@@ -217,7 +217,7 @@ pub(super) fn conclude<O: Ops, B: Future<Output = O::Return>>(
 
 /// The attempt's time is up: its body goes, and then it is settled.
 #[inline(never)]
-fn cut<O: Ops, B>(mut this: CoreProject<'_, O, B>, begun: &mut Parts<'_>) -> Turn<O::Return> {
+fn cut<O: Answers, B>(mut this: CoreProject<'_, O, B>, begun: &mut Parts<'_>) -> Turn<O::Return> {
     this.body.set(None);
     *begun.stage = Stage::Ended;
     let call = &mut *begun.call;

@@ -13,7 +13,7 @@ use super::{EVERY_LAYER, EntryRef, Start};
 use crate::dependency::Entry;
 use crate::event::Served;
 use crate::failure::Failure;
-use crate::ops::{ByError, End, Judged, Ops, Turn};
+use crate::ops::{Answers, ByError, End, Judged, Turn};
 use crate::outcome::Classify;
 use crate::private::LAYER_RETRY;
 
@@ -92,7 +92,7 @@ impl Guard {
 
     /// The first poll of a call with these layers; later ones go the long way.
     #[inline(always)]
-    fn poll_early<O: Ops, B: Future<Output = O::Return>>(
+    fn poll_early<O: Answers, B: Future<Output = O::Return>>(
         &self,
         layers: u8,
         core: Pin<&mut Core<O, B>>,

@@ -137,8 +137,7 @@ impl fmt::Debug for Late {
     }
 }
 
-// Rooms are of calls, and those need a clock that tests can use.
-#[cfg(all(test, feature = "testing"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Policy, Runtime};

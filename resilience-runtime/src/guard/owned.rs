@@ -11,7 +11,7 @@ use super::handle::finish;
 use super::late::Late;
 use super::{Calling, EVERY_LAYER, EntryRef, Guard, Start};
 use crate::failure::Failure;
-use crate::ops::{Ops, Turn};
+use crate::ops::{Answers, Turn};
 use crate::private::LAYER_RETRY;
 
 pin_project_lite::pin_project! {
@@ -77,7 +77,7 @@ impl<O: Copy, B> Owned<O, B> {
 
 impl<O, B, T, E> Owned<O, B>
 where
-    O: Ops<Return = Result<T, E>>,
+    O: Answers<Return = Result<T, E>>,
     B: Future<Output = Result<T, E>>,
 {
     /// Polls the attempt: `None` asks for [`again`](Self::again).

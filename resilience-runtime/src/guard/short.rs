@@ -19,7 +19,7 @@ use crate::event::{self, Served};
 use crate::layer::breaker::{Breaker, Mark, Permit};
 use crate::layer::bulkhead::{Key, Slot};
 use crate::meter;
-use crate::ops::{Ops, Turn};
+use crate::ops::{Answers, Turn};
 use crate::outcome::Outcome;
 use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY};
 use crate::rejection::{Reason, Rejection};
@@ -66,7 +66,7 @@ impl Held {
     }
 }
 
-impl<O: Ops, B: Future<Output = O::Return>> Core<O, B> {
+impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
     /// The first poll of a call. `start` makes what the long way begins with.
     #[inline(always)]
     pub(super) fn poll_short(

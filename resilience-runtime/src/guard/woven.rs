@@ -13,7 +13,7 @@ use super::{Calling, EntryRef, Start};
 use crate::fallback::{self, Chain, StaleKey};
 use crate::keys;
 use crate::layer::bulkhead::Key;
-use crate::ops::{End, Ops, Turn};
+use crate::ops::{Answers, End, Ops, Turn};
 use crate::private::LAYER_RETRY;
 use crate::site::Site;
 
@@ -67,7 +67,7 @@ impl Call {
 
     /// One attempt of a call whose function has no `#[retry]`. The future's output is how the call ended.
     #[inline]
-    pub fn only<O: Ops, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Only<'_, O, B> {
+    pub fn only<O: Answers, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Only<'_, O, B> {
         self.who.layers &= !LAYER_RETRY;
         Only {
             call: self,
@@ -78,7 +78,7 @@ impl Call {
     /// One attempt, with the pause before it if it is a repeat. The future's output says whether to run the body
     /// again.
     #[inline]
-    pub fn attempt<O: Ops, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Attempt<'_, O, B> {
+    pub fn attempt<O: Answers, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Attempt<'_, O, B> {
         self.late.rewind();
         Attempt {
             call: self,
@@ -129,7 +129,7 @@ impl Call {
 
     /// The first poll of the first attempt; later ones go the long way.
     #[inline(always)]
-    fn poll_early<O: Ops, B: Future<Output = O::Return>>(
+    fn poll_early<O: Answers, B: Future<Output = O::Return>>(
         &mut self,
         layers: u8,
         core: Pin<&mut Core<O, B>>,
@@ -169,7 +169,7 @@ pin_project_lite::pin_project! {
     }
 }
 
-impl<O: Ops, B: Future<Output = O::Return>> Future for Only<'_, O, B> {
+impl<O: Answers, B: Future<Output = O::Return>> Future for Only<'_, O, B> {
     type Output = End<O::Return>;
 
     #[inline]
@@ -203,7 +203,7 @@ pin_project_lite::pin_project! {
     }
 }
 
-impl<O: Ops, B: Future<Output = O::Return>> Future for Attempt<'_, O, B> {
+impl<O: Answers, B: Future<Output = O::Return>> Future for Attempt<'_, O, B> {
     type Output = Turn<O::Return>;
 
     #[inline]

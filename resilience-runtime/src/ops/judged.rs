@@ -3,10 +3,8 @@
 
 use std::marker::PhantomData;
 
-use super::Ops;
+use super::Answers;
 use crate::outcome::{Classify, Outcome};
-use crate::rejection::Rejection;
-use crate::served::Freshness;
 
 /// Says what an answer counts as.
 pub trait Judge<T, E>: Copy {
@@ -46,43 +44,11 @@ impl<J: Copy, T, E> Clone for Judged<J, T, E> {
 
 impl<J: Copy, T, E> Copy for Judged<J, T, E> {}
 
-impl<J: Judge<T, E>, T, E> Ops for Judged<J, T, E> {
+impl<J: Judge<T, E>, T, E> Answers for Judged<J, T, E> {
     type Return = Result<T, E>;
-    type Value = T;
-    type Error = E;
-    const PLAIN: bool = false;
 
     #[inline]
     fn judge(self, answer: &Result<T, E>) -> Outcome {
         self.0.judge(answer)
     }
-
-    fn succeed(self, value: T) -> Result<T, E> {
-        Ok(value)
-    }
-
-    fn fail(self, error: E) -> Result<T, E> {
-        Err(error)
-    }
-
-    fn reject(self, _: Rejection) -> Option<Result<T, E>> {
-        None
-    }
-
-    fn into_error(self, answer: Result<T, E>) -> Result<E, Result<T, E>> {
-        match answer {
-            Ok(value) => Err(Ok(value)),
-            Err(error) => Ok(error),
-        }
-    }
-
-    fn success(answer: &Result<T, E>) -> Option<&T> {
-        answer.as_ref().ok()
-    }
-
-    fn answered(self, answer: Result<T, E>) -> Result<Result<T, E>, E> {
-        answer.map(Ok)
-    }
-
-    fn mark(self, _: &mut Result<T, E>, _: Freshness) {}
 }
