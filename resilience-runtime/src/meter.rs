@@ -14,6 +14,8 @@ mod switched;
 #[cfg(feature = "metrics")]
 #[path = "meter/on.rs"]
 mod switched;
+#[cfg(any(feature = "metrics", all(test, resilience_loom)))]
+mod turns;
 
 #[cfg(feature = "metrics")]
 pub(crate) use figures::{COUNTERS, Figures, GAUGES, Series, counter_series, gauge_series};

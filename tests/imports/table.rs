@@ -64,7 +64,7 @@ pub(crate) const RUNTIME: &[Row] = &[
     row("event::why", "attempts dependency history layer::breaker words"),
     Row { module: "observe", may: "event", foreign: Some("tracing"), never: "Mutex" },
     Row { module: "observe::metrics", may: "meter", foreign: Some("arc_swap metrics"), never: "Mutex" },
-    row("meter", "attempts clock dependency event::Served fallback guard::read_breaker history layer::breaker::rate observe::metrics rejection runtime::forms_of tally words"),
+    row("meter", "attempts clock dependency event::Served fallback guard::read_breaker history layer::breaker::rate observe::metrics rejection runtime::forms_of sync tally words"),
     row("recorder", "attempts clock identity rejection site"),
     // The layers.
     row("layer", ""),

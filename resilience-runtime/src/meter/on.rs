@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::figures::Figures;
+use super::turns::Turns;
 use crate::clock;
 use crate::dependency::Entry;
 use crate::guard::read_breaker;
@@ -29,6 +30,7 @@ pub(crate) struct Meter {
     /// The kinds of fallback that it has, once somebody asked.
     forms: OnceLock<Vec<&'static str>>,
     series: Series,
+    turns: Turns,
 }
 
 /// What a call has to do for the metrics.
@@ -138,9 +140,17 @@ pub(crate) fn retire(entry: &Entry) {
 }
 
 fn publish(entry: &Entry, all: bool) {
-    let pinned = entry.pin();
-    let name = pinned.identity.name();
-    let forms = entry.meter().forms.get_or_init(|| forms_of(name));
-    let figures = Figures::of(&pinned, forms);
-    entry.meter().series.publish(name, pinned.instance(), &figures, all);
+    let meter = entry.meter();
+    let look_and_tell = || {
+        let pinned = entry.pin();
+        let name = pinned.identity.name();
+        let forms = meter.forms.get_or_init(|| forms_of(name));
+        let figures = Figures::of(&pinned, forms);
+        meter.series.publish(name, pinned.instance(), &figures, all);
+    };
+    if all {
+        meter.turns.insist(look_and_tell);
+    } else {
+        meter.turns.take(look_and_tell);
+    }
 }
