@@ -17,6 +17,7 @@ const CRATES: &[&str] = &[
     "tower",
     "tokio",
     "quanta",
+    "coarsetime",
 ];
 
 /// The machine, the system and the tools, in one line each.

@@ -1,17 +1,35 @@
 //! The one clock: monotonic nanoseconds since a moment long before the first reading.
 //!
 //! With the feature `testing` it is tokio's, so that `tokio::time::pause` moves every guard. Without it, it is the
-//! processor's own counter where that is steady (a third of what the system's clock costs), else the system's.
+//! standard library's, and where a few milliseconds are no matter, [`about`], which the calls of the short way read.
 
+#[cfg(all(
+    any(target_os = "linux", target_os = "android"),
+    not(any(feature = "testing", feature = "simulation"))
+))]
+#[path = "clock/ticks.rs"]
+mod rough;
+#[cfg(not(all(
+    any(target_os = "linux", target_os = "android"),
+    not(any(feature = "testing", feature = "simulation"))
+)))]
+#[path = "clock/exact.rs"]
+mod rough;
 #[cfg(feature = "simulation")]
 mod simulated;
+// With `testing` nobody reads it but its own tests.
+#[cfg(all(test, feature = "testing", any(target_os = "linux", target_os = "android")))]
+mod ticks;
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
+#[cfg(not(feature = "testing"))]
+use std::time::Instant;
 #[cfg(feature = "testing")]
 use tokio::time::Instant;
 
+pub(crate) use rough::{OFF, about, spent, tick};
 #[cfg(feature = "simulation")]
 pub(crate) use simulated::Timer;
 #[cfg(feature = "simulation")]
@@ -22,20 +40,15 @@ pub(crate) use tokio::time::Sleep as Timer;
 /// "Never": later than any instant that a clock will show.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-#[cfg(not(feature = "testing"))]
-fn source() -> &'static quanta::Clock {
-    static SOURCE: OnceLock<quanta::Clock> = OnceLock::new();
-    SOURCE.get_or_init(quanta::Clock::new)
-}
-
-/// Readies the clock, which measures the processor's counter once: before the first call, not in it.
+/// Readies the clocks, before the first call and not in it.
 pub(crate) fn ready() {
+    rough::ready();
     now();
 }
 
 /// A paused clock stands at the moment its runtime was built, which may lie before the first
-/// reading of another thread; the anchor lies a day earlier so that no reading is cut to zero.
-#[cfg(feature = "testing")]
+/// reading of another thread; the anchor lies a day earlier so that no reading is cut to zero, which means "never" in
+/// several places.
 fn anchor() -> Instant {
     static ANCHOR: OnceLock<Instant> = OnceLock::new();
     *ANCHOR.get_or_init(|| {
@@ -51,14 +64,7 @@ pub(crate) fn now() -> u64 {
     if let Some(now) = simulated::now() {
         return now;
     }
-    #[cfg(feature = "testing")]
-    return nanos(Instant::now().saturating_duration_since(anchor()));
-    #[cfg(not(feature = "testing"))]
-    {
-        let source = source();
-        // Zero means "never" in several places, so the clock does not start there.
-        source.delta_as_nanos(0, source.raw()) | 1
-    }
+    nanos(Instant::now().saturating_duration_since(anchor()))
 }
 
 /// A duration in nanoseconds, cut at what the clock can show (584 years).

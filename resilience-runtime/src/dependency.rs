@@ -148,6 +148,9 @@ pub(crate) struct Entry {
     pub(crate) used: AtomicBool,
 }
 
+/// From here on a tick more or less, 4 ms on most systems, is no matter.
+const LONG: std::time::Duration = std::time::Duration::from_millis(50);
+
 /// What is so of an entry's numbers, as bits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Traits(u32);
@@ -170,13 +173,12 @@ impl Traits {
     const REPEATS: u32 = 1 << 13;
     /// Somebody records the calls.
     const RECORDED: u32 = 1 << 14;
+    /// Slow is so long that the clock of the system's ticks tells it.
+    const LONG: u32 = 1 << 15;
 
     fn of(pinned: &Pinned, recorded: bool) -> Self {
         let settings = &pinned.settings;
-        let timed = settings
-            .breaker
-            .as_ref()
-            .is_some_and(|numbers| numbers.slow_after.is_some());
+        let slow_after = settings.breaker.as_ref().and_then(|numbers| numbers.slow_after);
         let repeats = settings.retry.as_ref().is_some_and(|numbers| numbers.max_attempts > 1);
         // The short way tells nobody of a call.
         let unusual = recorded
@@ -192,7 +194,8 @@ impl Traits {
             (settings.slots_shared, Self::SLOTS_SHARED),
             (settings.retry.is_some(), Self::RETRY),
             (settings.timeout.is_some(), Self::TIMEOUT),
-            (timed, Self::TIMED),
+            (slow_after.is_some(), Self::TIMED),
+            (slow_after.is_some_and(|time| time >= LONG), Self::LONG),
             (settings.budget_shared, Self::BUDGET_SHARED),
             (repeats, Self::REPEATS),
             (recorded, Self::RECORDED),
@@ -232,6 +235,12 @@ impl Traits {
     #[inline]
     pub(crate) fn is_timed(self) -> bool {
         self.has(Self::TIMED)
+    }
+
+    /// Whether a body that is over in one poll is timed by the clock that is a few milliseconds off.
+    #[inline]
+    pub(crate) fn is_timed_roughly(self) -> bool {
+        self.has(Self::LONG)
     }
 
     #[inline]

@@ -12,7 +12,7 @@ const FOREIGN: [&str; 9] = [
     "metrics",
     "notify",
     "fastrand",
-    "quanta",
+    "coarsetime",
     "inventory",
 ];
 

@@ -46,7 +46,7 @@ impl Calling {
         if self.layer(LAYER_RETRY)
             && let Some((budget, _)) = pinned.retry()
         {
-            budget.call(clock::now());
+            budget.call(clock::about());
         }
         self.take_slot()
     }

@@ -43,7 +43,50 @@ pub(super) struct Held {
     slot: Option<Slot>,
     /// The breaker's period that admitted it; [`NEVER`] without a breaker.
     period: u64,
-    started: u64,
+    started: Started,
+}
+
+/// When the body was first polled.
+#[derive(Debug, Clone, Copy)]
+struct Started {
+    /// 0 where nobody needs to know.
+    at: u64,
+    /// Whether it is a tick, a few milliseconds off: a body that is over in one poll takes next to no time, unless it
+    /// blocks its thread.
+    roughly: bool,
+}
+
+impl Started {
+    const UNKNOWN: Self = Self { at: 0, roughly: false };
+
+    #[inline]
+    fn now(exactly: bool, roughly: bool) -> Self {
+        let at = match (exactly, roughly) {
+            (true, _) => clock::now(),
+            (false, true) => clock::tick(),
+            (false, false) => return Self::UNKNOWN,
+        };
+        Self { at, roughly: !exactly }
+    }
+
+    /// How long ago that was.
+    #[inline]
+    fn spent(self) -> u64 {
+        if self.roughly {
+            clock::spent(self.at)
+        } else {
+            clock::now().saturating_sub(self.at)
+        }
+    }
+
+    /// The same by the exact clock, for a body that is not over.
+    fn exactly(self) -> u64 {
+        if self.roughly {
+            clock::now().saturating_sub(self.spent()).max(1)
+        } else {
+            self.at
+        }
+    }
 }
 
 impl Held {
@@ -57,7 +100,7 @@ impl Held {
             call.attempts = 1;
             call.running = Some(Running {
                 permit: (self.period != NEVER).then(|| Permit::ordinary(self.period)),
-                started: self.started,
+                started: self.started.exactly(),
                 limit: 0,
                 reason: Reason::TimedOut,
             });
@@ -85,7 +128,7 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
             return Early::LongWay;
         }
         // In registers as long as nothing unusual happens, so they are put together only where they leave.
-        let (mut slot, mut period, mut started) = (None, NEVER, 0);
+        let (mut slot, mut period) = (None, NEVER);
         let held = |slot, period, started| Held {
             traits,
             slot,
@@ -102,19 +145,21 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
             }
         }
         if layers & LAYER_RETRY != 0 {
-            started = clock::now();
-            entry.budget(traits).call(started);
+            entry.budget(traits).call(clock::about());
         }
         if entry.hold().left(clock::now).is_some() {
-            late.make(held(slot, period, started).into_call(start(), false), Stage::Admit);
+            late.make(
+                held(slot, period, Started::UNKNOWN).into_call(start(), false),
+                Stage::Admit,
+            );
             return Early::LongWay;
         }
         if layers & LAYER_BREAKER != 0
             && let Some(breaker) = entry.breaker(traits)
         {
             let Some(admitted) = breaker.admit_closed() else {
-                let held = held(slot, period, started);
-                if let Some(retry_after) = breaker.is_surely_open(clock::now) {
+                let held = held(slot, period, Started::UNKNOWN);
+                if let Some(retry_after) = breaker.is_surely_open(clock::about, clock::OFF) {
                     *self.project().over = true;
                     let start = has_fallbacks.then_some(start);
                     return Early::Refused(refuse(entry, held, (key, retry_after), start, late));
@@ -123,14 +168,11 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
                 return Early::LongWay;
             };
             period = admitted;
-            if traits.is_timed() && started == 0 {
-                started = clock::now();
-            }
         }
         let turn = entry.meter().turn();
-        if turn.is_timed() && started == 0 {
-            started = clock::now();
-        }
+        let watched = period != NEVER && traits.is_timed();
+        let roughly = watched && traits.is_timed_roughly();
+        let started = Started::now(turn.is_timed() || (watched && !roughly), roughly);
         let this = self.as_mut().project();
         let ops = *this.ops;
         let Some(body) = this.body.as_pin_mut() else {
@@ -152,7 +194,7 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
             settle_good(entry, traits, (period, started), outcome);
             release(entry, traits, slot, key);
             entry.tally().end(of_call(outcome), Served::Primary, clock_for_counts());
-            meter::after(entry, turn, started);
+            meter::after(entry, turn, started.at);
             return Early::Answer(answer);
         }
         late.make(held(slot, period, started).into_call(start(), true), Stage::Run);
@@ -165,11 +207,11 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
 
 /// A good answer: nothing to repeat, nothing to hold, and in a clean window nothing to record.
 #[inline(always)]
-fn settle_good(entry: &Entry, traits: Traits, (period, started): (u64, u64), outcome: Outcome) {
+fn settle_good(entry: &Entry, traits: Traits, (period, started): (u64, Started), outcome: Outcome) {
     if period != NEVER
         && let Some(breaker) = entry.breaker(traits)
     {
-        let slow = started != 0 && clock::now().saturating_sub(started) > entry.slow_after();
+        let slow = traits.is_timed() && started.spent() > entry.slow_after();
         #[cfg(feature = "simulation")]
         super::notes::result(&entry.pin(), breaker, &Permit::ordinary(period), Mark::Success { slow });
         if slow || !breaker.is_clean_in(period) {
@@ -232,7 +274,7 @@ struct Fuse<'s, S: Fn() -> Start> {
     traits: Traits,
     slot: Option<Slot>,
     period: u64,
-    started: u64,
+    started: Started,
     start: &'s S,
     lit: bool,
 }
@@ -255,4 +297,52 @@ impl<S: Fn() -> Start> Drop for Fuse<'_, S> {
 #[cold]
 fn panicked(held: Held, start: Start) {
     held.into_call(start, true).settle(Finish::Panicked);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use crate::clock::now;
+    use crate::{Policy, Runtime};
+
+    /// The share of slow calls, of one whose body blocks its thread for so long in its first poll, and is then polled `more` times.
+    fn slow_share(blocks: u64, more: u32) -> Option<f64> {
+        let text = "version = 1\n[dependency.far]\nfail = \"closed\"\ntimeout = \"9s\"\n\
+            [dependency.far.breaker]\nslow_after = \"60ms\"\nslow_rate = 1.0\nminimum_calls = 1\n";
+        let runtime = Runtime::new(Policy::from_toml(text).unwrap());
+        let guard = runtime.guard("far").unwrap();
+        let mut left = more + 1;
+        let body = std::future::poll_fn(|_| {
+            if left > more {
+                let end = now() + blocks * 1_000_000;
+                while now() < end {}
+            }
+            left -= 1;
+            if left == 0 {
+                Poll::Ready(Ok::<_, std::io::Error>(()))
+            } else {
+                Poll::Pending
+            }
+        });
+        let tokio = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let _context = tokio.enter();
+        let mut call = std::pin::pin!(guard.call_once(body));
+        let mut cx = Context::from_waker(Waker::noop());
+        for _ in 0..more {
+            assert!(call.as_mut().poll(&mut cx).is_pending());
+        }
+        assert!(call.as_mut().poll(&mut cx).is_ready());
+        runtime.snapshot().dependency("far").unwrap().slow_rate
+    }
+
+    #[test]
+    fn a_body_that_blocks_its_thread_is_slow_whether_or_not_that_is_all_it_does() {
+        for more in [0, 1, 2] {
+            assert_eq!(slow_share(120, more), Some(1.0), "and then polled {more} times");
+        }
+    }
 }

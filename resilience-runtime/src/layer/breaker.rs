@@ -87,15 +87,16 @@ impl Breaker {
         (gate & (STATE | INTRICATE) == CLOSED).then_some(gate >> PERIOD)
     }
 
-    /// What is left of open, in the common case of a refusal: nothing to sample, and the end not reached.
+    /// What is left of open, in the common case of a refusal: nothing to sample, and the end not reached, by a clock that
+    /// may be `off` by so much.
     #[inline]
-    pub(crate) fn is_surely_open(&self, clock: impl FnOnce() -> u64) -> Option<u64> {
+    pub(crate) fn is_surely_open(&self, clock: impl FnOnce() -> u64, off: u64) -> Option<u64> {
         if self.gate.load(Ordering::Acquire) & (STATE | INTRICATE) != OPEN {
             return None;
         }
         let until = self.until.load(Ordering::Relaxed);
         let now = clock();
-        (now < until).then(|| until - now)
+        (now.saturating_add(off) < until).then(|| until - now)
     }
 
     /// Asks for leave to make an attempt. `clock` gives now and is read only if the state is not
@@ -108,7 +109,7 @@ impl Breaker {
             return (Ok(Permit::ordinary(period)), Transitions::default());
         }
         let now = clock();
-        if let Some(retry_after) = self.is_surely_open(|| now) {
+        if let Some(retry_after) = self.is_surely_open(|| now, 0) {
             return (Err(Refusal::Open { retry_after }), Transitions::default());
         }
         self.admit_locked(now, time)
