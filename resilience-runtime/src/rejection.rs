@@ -11,6 +11,7 @@ use crate::outcome::{Classify, Outcome};
 /// Why a call was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[repr(u32)] // as long as what stands beside it, so that both are moved whole
 pub enum Reason {
     /// The breaker is open.
     Open,
@@ -79,13 +80,16 @@ impl fmt::Display for Reason {
 ///     Some(rejection.retry_after_secs()?.to_string())
 /// }
 /// ```
+// In this order a good answer that is as long as a word, or half of one, shares its place in a `Result` with one whole field:
+// otherwise a refusal is moved in pieces that the processor has to put together from several writes.
 #[derive(Clone)]
+#[repr(C)]
 pub struct Rejection {
-    /// Nanoseconds; `NO_TIME` says that there is nothing to wait for.
-    retry_after: u64,
+    reason: Reason,
     /// The number of its identity: whoever refuses looks nothing up.
     who: u32,
-    reason: Reason,
+    /// Nanoseconds; `NO_TIME` says that there is nothing to wait for.
+    retry_after: u64,
 }
 
 const NO_TIME: u64 = u64::MAX;
@@ -96,9 +100,9 @@ impl Rejection {
             u64::try_from(time.as_nanos()).unwrap_or(NO_TIME).min(NO_TIME - 1)
         });
         Self {
-            retry_after,
-            who: identity.number(),
             reason,
+            who: identity.number(),
+            retry_after,
         }
     }
 
@@ -107,9 +111,9 @@ impl Rejection {
     pub(crate) fn told(who: u32, reason: Reason, retry_after: Option<u64>) -> Self {
         let retry_after = retry_after.map_or(NO_TIME, |nanos| nanos.min(NO_TIME - 1));
         Self {
-            retry_after,
-            who,
             reason,
+            who,
+            retry_after,
         }
     }
 

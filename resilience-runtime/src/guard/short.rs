@@ -158,13 +158,19 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
             && let Some(breaker) = entry.breaker(traits)
         {
             let Some(admitted) = breaker.admit_closed() else {
-                let held = held(slot, period, Started::UNKNOWN);
                 if let Some(retry_after) = breaker.is_surely_open(clock::about, clock::OFF) {
                     *self.project().over = true;
-                    let start = has_fallbacks.then_some(start);
-                    return Early::Refused(refuse(entry, held, (key, retry_after), start, late));
+                    if has_fallbacks {
+                        let call = held(slot, period, Started::UNKNOWN).into_call(start(), false);
+                        return Early::Refused(refuse_function(call, retry_after, late));
+                    }
+                    release(entry, traits, slot, key);
+                    return Early::Refused(refuse(entry, retry_after));
                 }
-                late.make(held.into_call(start(), false), Stage::Admit);
+                late.make(
+                    held(slot, period, Started::UNKNOWN).into_call(start(), false),
+                    Stage::Admit,
+                );
                 return Early::LongWay;
             };
             period = admitted;
@@ -240,20 +246,9 @@ fn settle_counted(entry: &Entry, traits: Traits, breaker: &Breaker, (period, slo
     }
 }
 
-/// Refuses the call: the breaker is open for `retry_after`. A guard's call ends here; an annotated function's goes on to
-/// its fallback, for which the call is made.
+/// Refuses a guard's call, which ends here: the breaker is open for `retry_after`.
 #[inline(always)]
-fn refuse(
-    entry: &Entry,
-    held: Held,
-    (key, retry_after): (&Key, u64),
-    start: Option<impl FnOnce() -> Start>,
-    late: &mut Late,
-) -> Rejection {
-    if let Some(start) = start {
-        return refuse_function(held.into_call(start(), false), retry_after, late);
-    }
-    release(entry, held.traits, held.slot, key);
+fn refuse(entry: &Entry, retry_after: u64) -> Rejection {
     let rejection = Rejection::told(entry.identity_number(), Reason::Open, Some(retry_after));
     event::rejected("guard", &rejection, false);
     entry.tally().end_rejected(Reason::Open, clock_for_counts());
@@ -261,6 +256,7 @@ fn refuse(
     rejection
 }
 
+/// Refuses a function's call, which goes on to its fallback.
 #[inline(never)]
 fn refuse_function(mut call: Calling, retry_after: u64, late: &mut Late) -> Rejection {
     let rejection = call.reject(Reason::Open, Some(retry_after));
