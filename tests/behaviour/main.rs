@@ -11,6 +11,7 @@ mod breaker_numbers;
 mod bulkhead;
 mod bulkhead_and_breaker;
 mod composition;
+mod copies;
 mod deadline;
 mod dropped;
 mod fallback_forms;

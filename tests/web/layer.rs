@@ -212,6 +212,31 @@ async fn a_request_that_can_be_copied_is_sent_again_as_the_policy_says() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_request_is_copied_where_the_policy_repeats_nothing() {
+    for (lines, answer) in [
+        ("retry = false", "server"),
+        ("retry.max_attempts = 1", "server"),
+        ("mode = \"observe\"\nretry.max_attempts = 3", "server"),
+        ("mode = \"off\"\nretry.max_attempts = 3", "server"),
+        ("mode = \"isolate\"\nretry.max_attempts = 3", "isolated"),
+    ] {
+        let (_runtime, guard) = crate::kit::guard(lines);
+        let copies = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&copies);
+        let layer = GuardLayer::new(guard).retry(move |request: &&'static str| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Some(*request)
+        });
+        assert_eq!(
+            word(&layer.layer(Far::new("F S")).call("charge").await),
+            answer,
+            "{lines}"
+        );
+        assert_eq!(copies.load(Ordering::Relaxed), 0, "{lines}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_that_cannot_be_copied_a_second_time_ends_with_its_last_real_answer() {
     let runtime = payrail();
     let copies = Arc::new(AtomicUsize::new(0));

@@ -6,6 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+#[cfg(feature = "tower")]
+use resilience_policy::Mode;
+
 use super::attempt::{Core, last};
 use super::late::Late;
 use super::short::Early;
@@ -54,7 +57,8 @@ impl Guard {
     /// Whether the policy lets a failed attempt be followed by another.
     #[cfg(feature = "tower")]
     pub(crate) fn may_retry(&self) -> bool {
-        self.entry.pin().retry().is_some()
+        let pinned = self.entry.pin();
+        pinned.mode == Mode::Enforce && pinned.retry().is_some_and(|(_, numbers)| numbers.max_attempts > 1)
     }
 
     fn start(&self, layers: u8) -> Start {
