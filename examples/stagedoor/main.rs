@@ -118,7 +118,10 @@ async fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         Service::start(Twin::Guarded, Clients::new(&worlds[0])?).await?,
         Service::start(Twin::Unguarded, Clients::new(&worlds[1])?).await?,
     ];
-    let mut admin = Admin::new(Runtime::current()).ready(["payrail"])?.metrics(scrape);
+    let mut admin = Admin::new(Runtime::current())
+        .ready(["payrail"])?
+        .metrics(scrape)
+        .record();
     if let Some(token) = &args.token {
         admin = admin.token(token)?;
     }

@@ -59,6 +59,7 @@ pub(super) struct Dependency {
     #[serde(default)]
     pub(super) never_ran: Vec<String>,
     pub(super) untried: Option<Vec<Untried>>,
+    pub(super) others: Option<Others>,
     #[serde(default)]
     pub(super) numbers: Vec<Number>,
 }
@@ -93,6 +94,28 @@ pub(super) struct Opened {
     pub(super) threshold: Option<Number>,
     #[serde(default)]
     pub(super) kinds: Vec<String>,
+    pub(super) pooled: Option<Pooled>,
+}
+
+/// What several instances counted together.
+#[derive(Debug, Deserialize)]
+pub(super) struct Pooled {
+    pub(super) own: Results,
+    pub(super) instances: u64,
+}
+
+/// What other instances add to a window.
+#[derive(Debug, Deserialize)]
+pub(super) struct Others {
+    #[serde(flatten)]
+    pub(super) results: Results,
+    pub(super) count: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Results {
+    pub(super) calls: u64,
+    pub(super) bad: u64,
 }
 
 /// A number in force, and where it stands.

@@ -6,7 +6,8 @@ use resilience_policy::format_duration;
 use resilience_policy::overrides::utc;
 
 use super::advice;
-use super::seen::{Dependency, Override};
+use super::seen::{Dependency, Override, Results};
+use crate::check::plural;
 
 /// How bad it is, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -159,6 +160,12 @@ fn why(seen: &Dependency, rank: Rank) -> Vec<String> {
                 None => "why it opened is not in the snapshot".into(),
             },
         });
+        let pooled = seen.opened.as_ref().and_then(|opened| opened.pooled.as_ref());
+        lines.extend(pooled.map(|pooled| {
+            let Results { calls, bad } = pooled.own;
+            let instances = pooled.instances;
+            format!("that is what {instances} instances counted together; here it was {bad} bad of {calls} calls")
+        }));
         let cause = seen
             .cause
             .as_deref()
@@ -212,6 +219,15 @@ fn figures(seen: &Dependency) -> Vec<String> {
         format!("; {} calls in the window{rates}", seen.calls)
     });
     let mut lines = vec![format!("{slots}{line}{window}")];
+    if let Some(others) = &seen.others {
+        let Results { calls, bad } = others.results;
+        let count = plural(
+            usize::try_from(others.count).unwrap_or(usize::MAX),
+            "other instance",
+            "other instances",
+        );
+        lines.push(format!("{count} counted {bad} bad of {calls} calls, judged with these"));
+    }
     if seen.degraded_ratio > 0.0 {
         lines.push(format!(
             "{} of the last minute's calls were answered by a fallback",

@@ -72,6 +72,30 @@ fn an_open_breaker_is_told_with_its_cause_its_time_and_the_way_out() {
 }
 
 #[test]
+fn what_several_instances_counted_together_is_told_as_theirs() {
+    let counted = |calls: u64, bad: u64| json!({ "calls": calls, "failed": bad, "slow": 0, "bad": bad });
+    let mut opened = open();
+    opened["opened"]["pooled"] = json!({ "own": counted(3, 2), "fleet": counted(20, 13), "instances": 8 });
+    let mut others = counted(11, 4);
+    others["count"] = json!(1);
+    others["instances"] = json!(["api-02"]);
+    let (code, out) = status(&snapshot(&[
+        ("payrail", opened),
+        (
+            "seats",
+            json!({ "state": "half_open", "cause": "cooldown_over", "others": others }),
+        ),
+    ]));
+    assert_eq!(code, 1);
+    for line in [
+        "  that is what 8 instances counted together; here it was 2 bad of 3 calls",
+        "  1 other instance counted 4 bad of 11 calls, judged with these",
+    ] {
+        assert!(out.lines().any(|printed| printed == line), "{out}");
+    }
+}
+
+#[test]
 fn the_keys_of_the_contract_are_enough() {
     let bare = json!({ "state": "half_open", "cause": "cooldown_over", "retry_after": 0.5 });
     let (code, out) = status(&snapshot(&[("payrail", bare)]));
