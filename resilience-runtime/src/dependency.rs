@@ -2,6 +2,7 @@
 
 #[cfg(all(test, resilience_loom))]
 mod loom;
+mod traits;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -20,11 +21,11 @@ use crate::layer::hold::Hold;
 use crate::layer::retry::Budget;
 use crate::meter::Meter;
 use crate::mode::Active;
-use crate::private::{LAYER_BREAKER, LAYER_BULKHEAD, LAYER_RETRY, LAYER_TIMEOUT};
 use crate::recorder::Recorders;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::tally::{CallOutcome, Tally};
 use crate::words::Cause;
+pub(crate) use traits::Traits;
 
 /// What belongs to one name whatever the numbers are. A reload keeps it.
 #[derive(Debug, Default)]
@@ -146,107 +147,6 @@ pub(crate) struct Entry {
     dependency: Option<Arc<Entry>>,
     /// Set when a function or a guard first asks for it: its loss is then refused.
     pub(crate) used: AtomicBool,
-}
-
-/// From here on a tick more or less, 4 ms on most systems, is no matter.
-const LONG: std::time::Duration = std::time::Duration::from_millis(50);
-
-/// What is so of an entry's numbers, as bits.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Traits(u32);
-
-impl Traits {
-    // The lowest bits say which layers have a table, with the bits of the layers themselves.
-    const BREAKER: u32 = LAYER_BREAKER as u32;
-    const BULKHEAD: u32 = LAYER_BULKHEAD as u32;
-    const RETRY: u32 = LAYER_RETRY as u32;
-    const TIMEOUT: u32 = LAYER_TIMEOUT as u32;
-    const TABLES: u32 = Self::BREAKER | Self::BULKHEAD | Self::RETRY | Self::TIMEOUT;
-    /// Something that a plain call knows nothing of: another mode, a hand, a deadline, chaos.
-    const UNUSUAL: u32 = 1 << 8;
-    const BREAKER_SHARED: u32 = 1 << 9;
-    const SLOTS_SHARED: u32 = 1 << 10;
-    /// Attempts are timed, to tell the slow ones.
-    const TIMED: u32 = 1 << 11;
-    const BUDGET_SHARED: u32 = 1 << 12;
-    /// A call may have more than one attempt.
-    const REPEATS: u32 = 1 << 13;
-    /// Somebody records the calls.
-    const RECORDED: u32 = 1 << 14;
-    /// Slow is so long that the clock of the system's ticks tells it.
-    const LONG: u32 = 1 << 15;
-
-    fn of(pinned: &Pinned, recorded: bool) -> Self {
-        let settings = &pinned.settings;
-        let slow_after = settings.breaker.as_ref().and_then(|numbers| numbers.slow_after);
-        let repeats = settings.retry.as_ref().is_some_and(|numbers| numbers.max_attempts > 1);
-        // The short way tells nobody of a call.
-        let unusual = recorded
-            || pinned.mode != Mode::Enforce
-            || pinned.until != NEVER
-            || settings.deadline.is_some()
-            || (pinned.chaos && settings.chaos.is_some());
-        let bits = [
-            (unusual, Self::UNUSUAL),
-            (settings.breaker.is_some(), Self::BREAKER),
-            (settings.breaker_shared, Self::BREAKER_SHARED),
-            (settings.bulkhead.is_some(), Self::BULKHEAD),
-            (settings.slots_shared, Self::SLOTS_SHARED),
-            (settings.retry.is_some(), Self::RETRY),
-            (settings.timeout.is_some(), Self::TIMEOUT),
-            (slow_after.is_some(), Self::TIMED),
-            (slow_after.is_some_and(|time| time >= LONG), Self::LONG),
-            (settings.budget_shared, Self::BUDGET_SHARED),
-            (repeats, Self::REPEATS),
-            (recorded, Self::RECORDED),
-        ];
-        Self(
-            bits.into_iter()
-                .filter(|(is_so, _)| *is_so)
-                .fold(0, |all, (_, bit)| all | bit),
-        )
-    }
-
-    #[inline]
-    fn has(self, bit: u32) -> bool {
-        self.0 & bit != 0
-    }
-
-    #[inline]
-    pub(crate) fn is_plain(self) -> bool {
-        !self.has(Self::UNUSUAL)
-    }
-
-    /// Those of `layers` that have a table or key. A breaker brings the timeout, whether or not it stands itself.
-    #[inline]
-    pub(crate) fn of_layers(self, layers: u8) -> u8 {
-        let brought = if layers & LAYER_BREAKER == 0 { 0 } else { LAYER_TIMEOUT };
-        #[allow(clippy::cast_possible_truncation)] // the tables are the lowest bits
-        let tables = (self.0 & Self::TABLES) as u8;
-        (layers | brought) & tables
-    }
-
-    /// Whether a call with the retry layer may have more than one attempt.
-    #[inline]
-    pub(crate) fn repeats(self) -> bool {
-        self.has(Self::REPEATS)
-    }
-
-    #[inline]
-    pub(crate) fn is_timed(self) -> bool {
-        self.has(Self::TIMED)
-    }
-
-    /// Whether a body that is over in one poll is timed by the clock that is a few milliseconds off.
-    #[inline]
-    pub(crate) fn is_timed_roughly(self) -> bool {
-        self.has(Self::LONG)
-    }
-
-    #[inline]
-    pub(crate) fn is_recorded(self) -> bool {
-        cfg!(feature = "record") && self.has(Self::RECORDED)
-    }
 }
 
 impl Entry {
