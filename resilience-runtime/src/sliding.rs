@@ -37,11 +37,30 @@ impl<const N: usize, const W: usize> Sliding<N, W> {
             self.origin = now;
             self.newest = 0;
         }
+        self.add_to_newest(counts);
+    }
+
+    /// Adds `counts` to the newest slice, as at an instant before its [end](Self::end_of_newest).
+    pub(crate) fn add_to_newest(&mut self, counts: [u32; W]) {
         let slot = &mut self.slices[Self::place(self.newest)];
         for ((cell, total), count) in slot.iter_mut().zip(&mut self.totals).zip(counts) {
             *cell = cell.saturating_add(count);
             *total = total.saturating_add(count);
         }
+    }
+
+    /// Before which instant counts go into the newest slice; nothing while no count is held.
+    pub(crate) fn end_of_newest(&self) -> Option<u64> {
+        let end = || {
+            let since = self.slice.saturating_mul(self.newest.saturating_add(1));
+            self.origin.saturating_add(since)
+        };
+        self.live.then(end)
+    }
+
+    /// The sums when it was last looked at or added to.
+    pub(crate) fn latest(&self) -> [u32; W] {
+        self.totals
     }
 
     /// The sums over the stretch that ends at `now`.
@@ -129,6 +148,24 @@ mod tests {
         window.add(5_000, [1]);
         window.add(100, [1]);
         assert_eq!(window.totals(5_100), [2]);
+    }
+
+    #[test]
+    fn counts_go_into_the_newest_slice_until_its_end() {
+        let mut window = Sliding::<10, 1>::new(1_000);
+        assert_eq!(window.end_of_newest(), None);
+        window.add(5_000, [1]);
+        window.add(5_150, [1]);
+        assert_eq!(window.end_of_newest(), Some(5_200));
+        window.add(5_199, [1]);
+        assert_eq!(window.end_of_newest(), Some(5_200));
+        window.add_to_newest([4]);
+        assert_eq!(window.latest(), [7]);
+        assert_eq!(window.slices(5_199).collect::<Vec<_>>(), [(5_000, [1]), (5_100, [6])]);
+        window.add(5_200, [1]);
+        assert_eq!(window.end_of_newest(), Some(5_300));
+        assert_eq!(window.totals(9_000), [0]);
+        assert_eq!(window.end_of_newest(), None);
     }
 
     #[test]

@@ -68,9 +68,9 @@ pub(crate) const RUNTIME: &[Row] = &[
     row("recorder", "attempts clock identity rejection site"),
     // The layers.
     row("layer", ""),
-    layer("layer::breaker", "sync words"),
+    layer("layer::breaker", "clock::NEVER sync words"),
     pure("layer::breaker::state", "layer::breaker::window clock::NEVER clock::nanos words"),
-    pure("layer::breaker::window", "clock::nanos sliding"),
+    pure("layer::breaker::window", "clock::NEVER clock::nanos sliding"),
     layer("layer::bulkhead", "sync"),
     layer("layer::hold", "sync"),
     layer("layer::retry", "sliding"),

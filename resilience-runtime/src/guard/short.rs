@@ -240,6 +240,8 @@ fn settle_counted(entry: &Entry, traits: Traits, breaker: &Breaker, (period, slo
     if slow {
         entry.attempts().was_slow();
         entry.history(traits).was_slow();
+    } else if breaker.settle_good(period, || clock::about().saturating_add(clock::OFF)) {
+        return;
     }
     if let Some(made) = breaker.settle(Permit::ordinary(period), Mark::Success { slow }, clock::now) {
         event::transition_by(&entry.pin(), made, Some(outcome.into()));

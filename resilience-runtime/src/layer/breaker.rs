@@ -1,22 +1,26 @@
 //! The breaker: a pure machine in a thin shell that lets the common case pass without the lock.
 
+mod held;
+mod pending;
 mod pooled;
 pub(crate) mod state;
 mod window;
 
+#[cfg(all(test, not(resilience_loom)))]
+mod beside;
 #[cfg(all(test, resilience_loom))]
 mod loom;
 
-use std::sync::PoisonError;
-
 use resilience_policy::Breaker as Numbers;
 
+use held::{Held, Locked};
+use pending::Pending;
 pub(crate) use state::{Kind, Look, Mark, Reading, Refusal, Transition, Transitions, rate};
 use state::{Machine, Permit as Inner};
 pub(crate) use window::Totals;
 
+use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard};
 use crate::words::{Cause, State};
 
 // The gate, from its lowest bit on: state, two marks, period.
@@ -57,14 +61,20 @@ impl Permit {
 }
 
 /// One breaker, shared by everything that names its dependency.
+///
+/// In the order of the fields, so that what every admission reads and what nearly every good result writes while the
+/// window holds a bad one are first and last, and never on one line of a core's cache.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Breaker {
     /// What a closed admission and a good result need, in one load.
     gate: AtomicU64,
     /// When open ends; read only while the gate says open.
     until: AtomicU64,
     in_flight: AtomicUsize,
-    machine: Mutex<Machine>,
+    locked: Mutex<Locked>,
+    /// Good results that are not in the window yet; whoever takes the lock puts them there.
+    pending: Pending,
 }
 
 impl Breaker {
@@ -74,9 +84,10 @@ impl Breaker {
             gate: AtomicU64::new(CLOSED),
             until: AtomicU64::new(0),
             in_flight: AtomicUsize::new(0),
-            machine: Mutex::new(machine),
+            locked: Mutex::new(Locked { machine, room: 0 }),
+            pending: Pending::new(),
         };
-        breaker.publish(&breaker.lock());
+        drop(breaker.lock());
         breaker
     }
 
@@ -133,7 +144,6 @@ impl Breaker {
                 }
             }
         }
-        self.publish(&machine);
         (answer.map(|inner| Permit { inner, counted }), made)
     }
 
@@ -144,28 +154,26 @@ impl Breaker {
         self.gate.load(Ordering::Acquire) == (period << PERIOD) | CLEAN | CLOSED
     }
 
-    /// Takes an attempt's result and its permit back.
-    pub(crate) fn settle(&self, permit: Permit, mark: Mark, clock: impl FnOnce() -> u64) -> Option<Transition> {
-        // An ordinary attempt that does not count leaves no trace, and neither does a good one among its like.
-        if !permit.counted && permit.inner.kind == Kind::Ordinary {
-            match mark {
-                Mark::Uncounted => return None,
-                Mark::Success { slow: false } if self.is_clean_in(permit.inner.period) => return None,
-                _ => {}
-            }
-        }
-        self.settle_locked(permit, mark, clock)
+    /// Takes a good and quick result of an ordinary attempt of `period` without the lock, if it opens nothing whatever
+    /// comes beside it. `clock` gives now or later, and is read only for a window of time.
+    pub(crate) fn settle_good(&self, period: u64, clock: impl FnOnce() -> u64) -> bool {
+        self.is_clean_in(period) || self.pending.add(period, clock)
     }
 
+    /// Takes an attempt's result and its permit back.
     #[allow(clippy::needless_pass_by_value)] // a permit is used once, so it ends here
-    fn settle_locked(&self, permit: Permit, mark: Mark, clock: impl FnOnce() -> u64) -> Option<Transition> {
+    pub(crate) fn settle(&self, permit: Permit, mark: Mark, clock: impl Fn() -> u64) -> Option<Transition> {
         if permit.counted {
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
         }
-        let mut machine = self.lock();
-        let made = machine.settle(permit.inner, mark, clock);
-        self.publish(&machine);
-        made
+        if permit.inner.kind == Kind::Ordinary {
+            match mark {
+                Mark::Uncounted => return None,
+                Mark::Success { slow: false } if self.settle_good(permit.inner.period, &clock) => return None,
+                _ => {}
+            }
+        }
+        self.lock().settle(permit.inner, mark, clock)
     }
 
     /// Whether an attempt would be admitted now, and what it would be told otherwise. Takes nothing.
@@ -199,56 +207,26 @@ impl Breaker {
     }
 
     pub(crate) fn renumber(&self, numbers: &Numbers) -> bool {
-        let mut machine = self.lock();
-        let emptied = machine.renumber(numbers);
-        self.publish(&machine);
-        emptied
+        self.lock().renumber(numbers)
     }
 
     #[cfg_attr(not(any(feature = "testing", feature = "simulation")), allow(dead_code))] // only a test trips by hand
     pub(crate) fn trip(&self, cause: Cause, now: u64) -> Transition {
-        let mut machine = self.lock();
-        let made = machine.trip(cause, now);
-        self.publish(&machine);
-        made
+        self.lock().trip(cause, now)
     }
 
     pub(crate) fn reset(&self, cause: Cause, now: u64) -> Option<Transition> {
-        let mut machine = self.lock();
-        let made = machine.reset(cause, now);
-        self.publish(&machine);
-        made
+        self.lock().reset(cause, now)
     }
 
     fn with<T>(&self, now: u64, read: impl FnOnce(&mut Machine) -> T) -> (T, Transitions) {
         let mut machine = self.lock();
         let made = machine.tick(now);
-        let answer = read(&mut machine);
-        self.publish(&machine);
-        (answer, made)
+        (read(&mut machine), made)
     }
 
-    /// No user code runs under this lock, so a panic in it is impossible short of a bug of ours;
-    /// even then the next caller is served.
-    fn lock(&self) -> MutexGuard<'_, Machine> {
-        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Called under the lock, so that the gate never goes back.
-    fn publish(&self, machine: &Machine) {
-        let state = match machine.state() {
-            State::Closed => CLOSED,
-            State::Open => OPEN,
-            State::HalfOpen => HALF_OPEN,
-        };
-        let intricate = if machine.is_intricate() { INTRICATE } else { 0 };
-        let clean = if machine.is_clean() { CLEAN } else { 0 };
-        let gate = (machine.period() << PERIOD) | clean | intricate | state;
-        // Writing what stands there already would only take the line from other cores.
-        if self.gate.load(Ordering::Relaxed) != gate || state == OPEN {
-            self.until.store(machine.open_until(), Ordering::Relaxed);
-            self.gate.store(gate, Ordering::Release);
-        }
+    fn lock(&self) -> Held<'_> {
+        Held::new(self)
     }
 }
 

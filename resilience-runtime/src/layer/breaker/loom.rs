@@ -216,3 +216,108 @@ fn a_reset_beside_a_failure_leaves_a_breaker_that_works() {
         assert_eq!(admit(&breaker, 0).0.is_some(), reset == 1);
     });
 }
+
+fn totals(breaker: &Breaker, now: u64) -> (u32, u32) {
+    let totals = breaker.peek(now).totals;
+    (totals.calls, totals.failed)
+}
+
+#[test]
+fn good_results_that_wait_are_all_seen_by_who_looks_afterwards() {
+    model("window = \"9 calls\"\nminimum_calls = 2", |breaker| {
+        assert_eq!(
+            attempt(&breaker, GOOD) + attempt(&breaker, GOOD) + attempt(&breaker, BAD),
+            0
+        );
+        let a = beside(&breaker, |breaker| {
+            assert_eq!(attempt(breaker, GOOD) + attempt(breaker, GOOD), 0)
+        });
+        let seen = totals(&breaker, 0);
+        assert!((3..=5).contains(&seen.0) && seen.1 == 1, "{seen:?}");
+        assert_eq!(attempt(&breaker, GOOD), 0);
+        a.join().unwrap();
+        assert_eq!(totals(&breaker, 0), (6, 1));
+    });
+}
+
+#[test]
+fn a_good_result_beside_a_failure_is_before_or_after_it() {
+    model(
+        "window = \"3 calls\"\nminimum_calls = 3\nfailure_rate = 0.6\nconsecutive_failures = 2",
+        |breaker| {
+            for mark in [BAD, GOOD, GOOD] {
+                assert_eq!(attempt(&breaker, mark), 0);
+            }
+            let a = beside(&breaker, |breaker| attempt(breaker, BAD));
+            assert_eq!(attempt(&breaker, GOOD), 0);
+            assert_eq!(a.join().unwrap(), 0);
+            assert_eq!(
+                totals(&breaker, 0),
+                (3, 1),
+                "the first is the oldest, whichever came first"
+            );
+            // Two failures in a row if the good one came first; two of three in any order.
+            let made = breaker.settle(admit(&breaker, 0).0.unwrap(), BAD, || 0).unwrap();
+            assert_eq!((made.totals.calls, made.totals.failed), (3, 2));
+        },
+    );
+}
+
+#[test]
+fn a_good_result_never_waits_for_a_period_that_did_not_admit_it() {
+    model("window = \"4 calls\"\nminimum_calls = 2", |breaker| {
+        let early = admit(&breaker, 0).0.unwrap();
+        let a = beside(&breaker, |breaker| {
+            let tripped = breaker.trip(Cause::Trip, 0).totals.calls;
+            assert!(breaker.reset(Cause::Reset, 0).is_some());
+            assert_eq!(attempt(breaker, GOOD), 0);
+            tripped
+        });
+        assert_eq!(breaker.settle(early, GOOD, || 0), None);
+        assert!(a.join().unwrap() <= 1);
+        assert_eq!(totals(&breaker, 0), (1, 0), "that of the period that began");
+    });
+}
+
+#[test]
+fn a_good_result_beside_a_reset_is_forgotten_or_the_first() {
+    model(
+        "window = \"4 calls\"\nminimum_calls = 4\nfailure_rate = 0.9",
+        |breaker| {
+            assert_eq!(attempt(&breaker, BAD) + attempt(&breaker, GOOD), 0);
+            let a = beside(&breaker, |breaker| attempt(breaker, GOOD));
+            assert_eq!(breaker.reset(Cause::Reset, 0), None);
+            assert_eq!(a.join().unwrap(), 0);
+            assert!(matches!(totals(&breaker, 0), (0 | 1, 0)));
+        },
+    );
+}
+
+#[test]
+fn a_good_result_leaves_a_window_of_time_with_its_slice() {
+    model("window = \"32s\"\nminimum_calls = 9", |breaker| {
+        assert_eq!(attempt(&breaker, GOOD), 0);
+        // The first slice ends at 1 s: whoever comes at that instant begins the second.
+        let settle = |breaker: &Breaker, at: u64| breaker.settle(Permit::ordinary(0), GOOD, || at);
+        let a = beside(&breaker, move |breaker| assert_eq!(settle(breaker, S), None));
+        assert_eq!(settle(&breaker, S - 1), None);
+        a.join().unwrap();
+        let all = totals(&breaker, S).0;
+        let left = totals(&breaker, 32 * S).0;
+        // Who comes late with an early instant counts as late.
+        assert!(all == 3 && (1..=2).contains(&left), "{all} {left}");
+        assert_eq!(totals(&breaker, 33 * S).0, 0);
+    });
+}
+
+#[test]
+fn a_good_result_beside_a_reload_counts_where_its_window_stands() {
+    let other = numbers("window = \"8 calls\"\nminimum_calls = 2");
+    model("window = \"4 calls\"\nminimum_calls = 2", move |breaker| {
+        assert_eq!(attempt(&breaker, GOOD), 0);
+        let a = beside(&breaker, |breaker| attempt(breaker, GOOD));
+        assert!(breaker.renumber(&other));
+        assert_eq!(a.join().unwrap(), 0);
+        assert!(matches!(totals(&breaker, 0), (0 | 1, 0)));
+    });
+}

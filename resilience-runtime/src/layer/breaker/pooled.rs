@@ -14,9 +14,6 @@ impl Breaker {
     ///
     /// [`Machine::judge_with`]: super::state::Machine::judge_with
     pub(crate) fn judge_with(&self, others: Totals, period: u64, now: u64) -> Option<(Transition, Totals)> {
-        let mut machine = self.lock();
-        let made = machine.judge_with(others, period, now);
-        self.publish(&machine);
-        made
+        self.lock().judge_with(others, period, now)
     }
 }

@@ -11,6 +11,7 @@ use resilience_policy::Breaker as Numbers;
 use half_open::HalfOpen;
 pub(crate) use pooled::Look;
 
+pub(super) use super::window::Room;
 use super::window::{Totals, Window};
 use crate::clock::nanos;
 use crate::words::{Cause, State};
@@ -149,6 +150,30 @@ impl Machine {
     /// Whether a good result would change nothing: the window is full of good ones.
     pub(crate) fn is_clean(&self) -> bool {
         matches!(self.phase, Phase::Closed) && self.run == 0 && self.window.is_clean()
+    }
+
+    /// How many good, quick results may go by before they have to be recorded, because none of them opens it or changes
+    /// what the others mean: they make no rate higher than it was, and end a run of failures.
+    pub(crate) fn room(&self) -> Room {
+        let totals = self.window.latest();
+        // As if the minimum were reached: a rate that it holds back may not be reached by good results alone.
+        let looked_at = Totals {
+            calls: totals.calls.max(self.numbers.minimum_calls),
+            ..totals
+        };
+        if matches!(self.phase, Phase::Closed) && tripped(looked_at, 0, &self.numbers).is_none() {
+            self.window.room()
+        } else {
+            Room::default()
+        }
+    }
+
+    /// Records the good, quick results that went by since [`room`](Self::room) was made for them.
+    pub(crate) fn settle_good(&mut self, results: u32) {
+        if results > 0 {
+            self.run = 0;
+            self.window.push_good(results);
+        }
     }
 
     /// Whether an admission has to look further than at the state.

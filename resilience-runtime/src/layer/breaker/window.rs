@@ -2,7 +2,7 @@
 
 use resilience_policy::Window as Shape;
 
-use crate::clock::nanos;
+use crate::clock::{NEVER, nanos};
 use crate::sliding::Sliding;
 
 /// Slices of a time window. A result leaves between T − T/32 and T.
@@ -18,6 +18,14 @@ pub(crate) struct Totals {
     pub(crate) slow: u32,
     /// Failed or slow.
     pub(crate) bad: u32,
+}
+
+/// For how many good results in a row, all before an instant, a window may be left alone: recorded later they make of it
+/// what they would have made at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) results: u32,
+    pub(crate) before: u64,
 }
 
 #[derive(Debug)]
@@ -44,9 +52,40 @@ impl Window {
     /// Whether a good result would leave it as it is: full, and nothing bad in it.
     pub(crate) fn is_clean(&self) -> bool {
         match &self.kind {
-            Kind::Calls(ring) => ring.totals.calls == ring.capacity && ring.totals.bad == 0,
+            Kind::Calls(ring) => ring.good == ring.capacity,
             // Time goes on, so every result counts.
             Kind::Time(_) => false,
+        }
+    }
+
+    /// The one that makes it clean finds no room: whoever brings it says so.
+    pub(crate) fn room(&self) -> Room {
+        match &self.kind {
+            Kind::Calls(ring) => Room {
+                results: (ring.capacity - ring.good).saturating_sub(1),
+                before: NEVER,
+            },
+            // Within a slice nothing leaves.
+            Kind::Time(sliding) => sliding.end_of_newest().map_or_else(Room::default, |before| Room {
+                results: u32::MAX,
+                before,
+            }),
+        }
+    }
+
+    /// Counts good results that [`room`](Self::room) was made for.
+    pub(crate) fn push_good(&mut self, results: u32) {
+        match &mut self.kind {
+            Kind::Calls(ring) => ring.push_good(results),
+            Kind::Time(sliding) => sliding.add_to_newest([results, 0, 0, 0]),
+        }
+    }
+
+    /// Its totals when it was last looked at or counted into.
+    pub(crate) fn latest(&self) -> Totals {
+        match &self.kind {
+            Kind::Calls(ring) => ring.totals,
+            Kind::Time(sliding) => sliding.latest().into(),
         }
     }
 
@@ -139,11 +178,17 @@ struct Ring {
     words: Vec<u64>,
     capacity: u32,
     next: u32,
+    /// Good results since the last bad one, as far as it holds so many.
+    good: u32,
     totals: Totals,
 }
 
 const FAILED: u64 = 0b01;
 const SLOW: u64 = 0b10;
+/// The low bit of each result in a word.
+const EACH: u64 = 0x5555_5555_5555_5555;
+/// Results in a word.
+const A_WORD: u32 = 32;
 
 impl Ring {
     fn new(capacity: u32) -> Self {
@@ -151,6 +196,7 @@ impl Ring {
             words: Vec::new(),
             capacity: capacity.max(1),
             next: 0,
+            good: 0,
             totals: Totals::default(),
         };
         if capacity <= EAGER {
@@ -161,15 +207,15 @@ impl Ring {
 
     #[cold]
     fn grow(&mut self) {
-        self.words = vec![0; self.capacity.div_ceil(32) as usize];
+        self.words = vec![0; self.capacity.div_ceil(A_WORD) as usize];
     }
 
     fn push(&mut self, failed: bool, slow: bool) {
         if self.words.is_empty() {
             self.grow();
         }
-        let word = &mut self.words[(self.next / 32) as usize];
-        let shift = (self.next % 32) * 2;
+        let word = &mut self.words[(self.next / A_WORD) as usize];
+        let shift = (self.next % A_WORD) * 2;
         let new = u64::from(failed) | (u64::from(slow) << 1);
         let old = (*word >> shift) & 0b11;
         *word = *word & !(0b11 << shift) | (new << shift);
@@ -177,6 +223,7 @@ impl Ring {
         if self.next == self.capacity {
             self.next = 0;
         }
+        self.good = if new == 0 { self.capacity.min(self.good + 1) } else { 0 };
         // Before the ring is full the places ahead hold zeroes, which take nothing away.
         if self.totals.calls < self.capacity {
             self.totals.calls += 1;
@@ -188,9 +235,38 @@ impl Ring {
         }
     }
 
+    /// So many good results at once.
+    fn push_good(&mut self, results: u32) {
+        // More than it holds would only be overwritten.
+        let results = results.min(self.capacity);
+        let to_the_end = results.min(self.capacity - self.next);
+        self.wipe(self.next, to_the_end);
+        self.wipe(0, results - to_the_end);
+        self.next = (self.next + results) % self.capacity;
+        self.good = self.capacity.min(self.good + results);
+        self.totals.calls = self.capacity.min(self.totals.calls + results);
+    }
+
+    /// Makes good ones of `count` results from `first` on, a word at a time.
+    fn wipe(&mut self, first: u32, count: u32) {
+        let (mut at, end) = (first, first + count);
+        while at < end && self.totals.bad > 0 {
+            let (word, from) = (at / A_WORD, at % A_WORD);
+            let many = (A_WORD - from).min(end - at);
+            let mask = (u64::MAX >> (2 * (A_WORD - many))) << (2 * from);
+            let old = self.words[word as usize] & mask;
+            self.words[word as usize] &= !mask;
+            self.totals.failed -= (old & EACH).count_ones();
+            self.totals.slow -= ((old >> 1) & EACH).count_ones();
+            self.totals.bad -= ((old | (old >> 1)) & EACH).count_ones();
+            at += many;
+        }
+    }
+
     fn clear(&mut self) {
         self.words.fill(0);
         self.next = 0;
+        self.good = 0;
         self.totals = Totals::default();
     }
 }
@@ -221,6 +297,33 @@ mod tests {
                 assert_eq!(totals.failed, count(&|x| x.0));
                 assert_eq!(totals.slow, count(&|x| x.1));
                 assert_eq!(totals.bad, count(&|x| x.0 || x.1));
+            }
+        }
+    }
+
+    #[test]
+    fn good_results_at_once_equal_as_many_in_a_row() {
+        for capacity in [1_u32, 2, 31, 32, 33, 64, 100, 5_000] {
+            let (mut at_once, mut in_a_row) = (Ring::new(capacity), Ring::new(capacity));
+            let mut random = fastrand::Rng::with_seed(u64::from(capacity));
+            for _ in 0..600 {
+                for _ in 0..random.u32(..40) {
+                    let (failed, slow) = (random.bool(), random.u8(..50) == 0);
+                    at_once.push(failed, slow);
+                    in_a_row.push(failed, slow);
+                }
+                let most = [3, 70, capacity, 3 * capacity][random.usize(..4)];
+                let good = random.u32(..most);
+                at_once.push_good(good);
+                for _ in 0..good {
+                    in_a_row.push(false, false);
+                }
+                assert_eq!(at_once.totals, in_a_row.totals, "{good} of {capacity}");
+                assert_eq!(at_once.good, in_a_row.good);
+                assert_eq!(
+                    at_once.good == capacity,
+                    at_once.totals.calls == capacity && at_once.totals.bad == 0
+                );
             }
         }
     }
