@@ -9,5 +9,6 @@ mod kit;
 mod crowd;
 mod line;
 mod probes;
+mod reserve;
 mod soak;
 mod storm;

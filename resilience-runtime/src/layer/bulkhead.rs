@@ -1,15 +1,25 @@
 //! The bulkhead: slots, a bounded line in order of arrival, and slots per key inside them.
 
+#[cfg(not(all(test, resilience_loom)))]
+mod place;
 mod queue;
+mod reserve;
+mod word;
 
+#[cfg(all(test, not(resilience_loom)))]
+mod crowd;
 #[cfg(all(test, resilience_loom))]
 mod loom;
+#[cfg(test)]
+mod tests;
 
 use std::sync::PoisonError;
 use std::task::{Poll, Waker};
 
 use queue::Queue;
 pub(crate) use queue::Ticket;
+use reserve::{Reserve, Shape};
+use word::{RESERVES, Shared, WAITER, has_reserves, taken, waiting};
 
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
@@ -19,38 +29,43 @@ pub(crate) type Key = Option<u128>;
 
 /// Slots of one dependency.
 ///
-/// `word` holds the slots taken (low half) and the waiters (high half) together, so that taking and giving back are one
-/// addition each while nobody waits, and what it gives back tells who came in between. While somebody waits, and for
-/// keyed calls always, the lock decides.
+/// One word holds the slots taken (low half), the waiters and a mark (high half) together, so that taking and giving back
+/// are one addition each while nobody waits, and what it gives back tells who came in between. While somebody waits, and
+/// for keyed calls always, the lock decides.
+///
+/// Where threads were seen to meet at the word, the mark is set, and they keep free slots in [reserve](Reserve) beside
+/// it. In the word these count as taken, so no more calls run than are taken there, and no more are taken than there
+/// are. Nobody is refused, stands in line or reads a count before all of them were gathered back into the word: with the
+/// mark there are no waiters, and without it every count is exact.
 #[derive(Debug)]
 pub(crate) struct Bulkhead {
-    word: Line<AtomicU64>,
+    shared: Shared,
     limit: AtomicU32,
     /// Slots per key; 0 for no such limit.
     per_key: AtomicU32,
+    reserve: Reserve,
     queue: Mutex<Queue>,
-}
-
-/// Alone on its cache line: every call writes it, and what stands around it is only read.
-#[derive(Debug)]
-#[repr(align(64))]
-struct Line<T>(T);
-
-impl<T> std::ops::Deref for Line<T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.0
-    }
 }
 
 /// One slot. Whoever holds it gives it back through [`Bulkhead::release`].
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Slot {
-    /// Whether it is counted under its holder's key too.
-    keyed: bool,
+pub(crate) struct Slot(Home);
+
+/// Where a slot goes when it is given back.
+#[derive(Debug)]
+enum Home {
+    Word,
+    /// To the thread's reserve, if there is room.
+    Reserve,
+    /// To the word, and it is counted under its holder's key too.
+    Key,
+}
+
+impl Slot {
+    fn of(key: Key) -> Self {
+        Self(if key.is_some() { Home::Key } else { Home::Word })
+    }
 }
 
 /// A waiter that was given its slot, to be woken outside the lock.
@@ -68,26 +83,16 @@ impl Granted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineFull;
 
-const WAITER: u64 = 1 << 32;
-
-fn taken(word: u64) -> u32 {
-    #[allow(clippy::cast_possible_truncation)] // the low half is meant
-    let low = word as u32;
-    low
-}
-
-fn waiting(word: u64) -> u32 {
-    #[allow(clippy::cast_possible_truncation)] // the high half fits
-    let high = (word >> 32) as u32;
-    high
-}
+/// Meetings after which threads get a reserve. A test may be too short for many.
+const OFTEN: u32 = if cfg!(any(test, feature = "testing")) { 1 } else { 64 };
 
 impl Bulkhead {
     pub(crate) fn new(limit: u32, per_key: Option<u32>) -> Self {
         Self {
-            word: Line(AtomicU64::new(0)),
+            shared: Shared::default(),
             limit: AtomicU32::new(limit),
             per_key: AtomicU32::new(per_key.unwrap_or(0)),
+            reserve: Reserve::default(),
             queue: Mutex::new(Queue::default()),
         }
     }
@@ -98,32 +103,78 @@ impl Bulkhead {
         if key.is_some() && self.per_key.load(Ordering::Relaxed) != 0 {
             return self.try_acquire_locked(key);
         }
-        let limit = self.limit.load(Ordering::Relaxed);
-        let word = self.word.load(Ordering::Relaxed);
-        if waiting(word) != 0 {
-            return self.try_acquire_locked(key);
-        }
-        if taken(word) >= limit {
-            return None;
+        let limit = u64::from(self.limit.load(Ordering::Relaxed));
+        let word = self.word().load(Ordering::Relaxed);
+        // Waiters and the mark stand above any number of slots.
+        if word >= limit {
+            return self.try_acquire_else(key, word);
         }
         // Added and not exchanged: callers that meet here do not make each other try again.
-        let word = self.word.fetch_add(1, Ordering::Acquire);
-        if waiting(word) == 0 && taken(word) < limit {
-            return Some(Slot { keyed: false });
+        let found = self.word().fetch_add(1, Ordering::Acquire);
+        if found == word {
+            return Some(Slot(Home::Word));
+        }
+        self.meet(key, found)
+    }
+
+    /// Others came in between: their doings decide whether this slot was too many.
+    #[cold]
+    fn meet(&self, key: Key, found: u64) -> Option<Slot> {
+        if !self.allows(found) {
+            return self.step_back(key);
+        }
+        let meetings = self.shared.meetings.load(Ordering::Relaxed) + 1;
+        let often = meetings >= OFTEN;
+        self.shared
+            .meetings
+            .store(if often { 0 } else { meetings }, Ordering::Relaxed);
+        if often {
+            self.open(&self.lock());
+        }
+        Some(Slot(Home::Word))
+    }
+
+    /// The slot that was too many goes back, like any other, and the lock decides.
+    #[cold]
+    fn step_back(&self, key: Key) -> Option<Slot> {
+        self.release_shared();
+        self.try_acquire_locked(key)
+    }
+
+    /// Where the word says more than how many slots are taken, or that all are.
+    #[inline(never)]
+    fn try_acquire_else(&self, key: Key, word: u64) -> Option<Slot> {
+        if has_reserves(word) {
+            self.try_acquire_reserved(key)
+        } else if waiting(word) != 0 {
+            self.try_acquire_locked(key)
+        } else {
+            None
+        }
+    }
+
+    fn try_acquire_reserved(&self, key: Key) -> Option<Slot> {
+        if self.reserve.take() {
+            return Some(Slot(Home::Reserve));
+        }
+        if !self.allows(self.word().load(Ordering::Relaxed)) {
+            return self.try_acquire_locked(key);
+        }
+        if self.allows(self.word().fetch_add(1, Ordering::Acquire)) {
+            return Some(Slot(Home::Reserve));
         }
         self.step_back(key)
     }
 
-    /// Others came in between: the slot that was too many goes back, like any other, and the lock decides.
-    #[cold]
-    fn step_back(&self, key: Key) -> Option<Slot> {
-        self.release(Slot { keyed: false }, None);
-        self.try_acquire_locked(key)
+    /// Whether one more may be taken of what the word holds, without asking the line.
+    fn allows(&self, word: u64) -> bool {
+        waiting(word) == 0 && taken(word) < self.limit.load(Ordering::Relaxed)
     }
 
     #[cold]
     fn try_acquire_locked(&self, key: Key) -> Option<Slot> {
         let mut queue = self.lock();
+        self.gather(&queue);
         let served = self.serve(&mut queue);
         let slot = self.take_locked(&mut queue, key);
         drop(queue);
@@ -131,15 +182,45 @@ impl Bulkhead {
         slot
     }
 
+    /// Lets threads keep slots in reserve, if there is room for that.
+    fn open(&self, _: &MutexGuard<'_, Queue>) {
+        let limit = self.limit.load(Ordering::Relaxed);
+        let word = self.word().load(Ordering::Relaxed);
+        // Keyed calls go through the lock, whatever lies where.
+        if has_reserves(word) || waiting(word) != 0 || self.per_key.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        let Some(shape) = Shape::of(limit) else { return };
+        if taken(word) <= limit - shape.slots() {
+            self.open_as(shape);
+        }
+    }
+
+    fn open_as(&self, shape: Shape) {
+        // The mark first: nobody may find all taken, and no mark, while a slot lies in reserve.
+        self.word().fetch_or(RESERVES, Ordering::AcqRel);
+        self.reserve.open(shape);
+    }
+
+    /// Takes back into the word what threads keep. From here on until the lock is gone, and until threads meet again
+    /// after that, the word alone counts.
+    fn gather(&self, _: &MutexGuard<'_, Queue>) {
+        if has_reserves(self.word().load(Ordering::Relaxed)) {
+            let kept = self.reserve.close();
+            self.word().fetch_sub(RESERVES + u64::from(kept), Ordering::Release);
+        }
+    }
+
     /// Joins the line, unless a slot became free in between.
     pub(crate) fn join(&self, key: Key, max_waiting: u32) -> Result<Result<Slot, Ticket>, LineFull> {
         let mut queue = self.lock();
+        self.gather(&queue);
         let mut served = self.serve(&mut queue);
         let joined = loop {
             if let Some(slot) = self.take_locked(&mut queue, key) {
                 break Ok(Ok(slot));
             }
-            let word = self.word.load(Ordering::Relaxed);
+            let word = self.word().load(Ordering::Relaxed);
             if waiting(word) >= max_waiting {
                 break Err(LineFull);
             }
@@ -150,7 +231,7 @@ impl Bulkhead {
                 continue;
             }
             if self
-                .word
+                .word()
                 .compare_exchange(word, word + WAITER, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
             {
@@ -166,7 +247,7 @@ impl Bulkhead {
     pub(crate) fn poll_wait(&self, ticket: &Ticket, waker: &Waker) -> Poll<Slot> {
         let mut queue = self.lock();
         match queue.poll(ticket, waker) {
-            Poll::Ready(key) => Poll::Ready(Slot { keyed: key.is_some() }),
+            Poll::Ready(key) => Poll::Ready(Slot::of(key)),
             Poll::Pending => Poll::Pending,
         }
     }
@@ -177,20 +258,35 @@ impl Bulkhead {
         match queue.remove(ticket) {
             Some(key) => self.release_locked(queue, key),
             None => {
-                self.word.fetch_sub(WAITER, Ordering::Relaxed);
+                self.word().fetch_sub(WAITER, Ordering::Relaxed);
             }
         }
     }
 
     /// Gives a slot back, to the first in line who can use it.
     #[inline]
-    #[allow(clippy::needless_pass_by_value)] // a slot is given back once, so it ends here
     pub(crate) fn release(&self, slot: Slot, key: Key) {
-        if slot.keyed {
-            return self.release_locked(self.lock(), key);
+        match slot.0 {
+            Home::Word => self.release_shared(),
+            _ => self.release_else(slot, key),
         }
+    }
+
+    #[inline(never)]
+    #[allow(clippy::needless_pass_by_value)] // a slot is given back once, so it ends here
+    fn release_else(&self, slot: Slot, key: Key) {
+        match slot.0 {
+            Home::Key => self.release_locked(self.lock(), key),
+            // Nobody waits while there are reserves.
+            Home::Reserve if self.reserve.put() => {}
+            Home::Word | Home::Reserve => self.release_shared(),
+        }
+    }
+
+    #[inline]
+    fn release_shared(&self) {
         // Whoever joins the line after this finds the slot free, and whoever stands in it before is seen here.
-        if waiting(self.word.fetch_sub(1, Ordering::Release)) != 0 {
+        if waiting(self.word().fetch_sub(1, Ordering::Release)) != 0 {
             self.serve_line();
         }
     }
@@ -206,7 +302,7 @@ impl Bulkhead {
     }
 
     fn line_can_move(&self) -> bool {
-        let word = self.word.load(Ordering::Relaxed);
+        let word = self.word().load(Ordering::Relaxed);
         waiting(word) != 0 && taken(word) < self.limit.load(Ordering::Relaxed)
     }
 
@@ -225,6 +321,7 @@ impl Bulkhead {
     /// New limits. A smaller bulkhead drains; a larger one serves its line at once.
     pub(crate) fn renumber(&self, limit: u32, per_key: Option<u32>) {
         let mut queue = self.lock();
+        self.gather(&queue);
         self.limit.store(limit, Ordering::Relaxed);
         self.per_key.store(per_key.unwrap_or(0), Ordering::Relaxed);
         let served = self.serve(&mut queue);
@@ -233,16 +330,35 @@ impl Bulkhead {
     }
 
     pub(crate) fn in_flight(&self) -> u32 {
-        taken(self.word.load(Ordering::Relaxed))
+        taken(self.counts())
     }
 
     pub(crate) fn waiting(&self) -> u32 {
-        waiting(self.word.load(Ordering::Relaxed))
+        waiting(self.word().load(Ordering::Relaxed))
     }
 
     /// Whether a call that came now would get a slot at once.
     pub(crate) fn has_room(&self) -> bool {
-        taken(self.word.load(Ordering::Relaxed)) < self.limit.load(Ordering::Relaxed)
+        let limit = self.limit.load(Ordering::Relaxed);
+        taken(self.word().load(Ordering::Relaxed)) < limit || taken(self.counts()) < limit
+    }
+
+    /// The word, with nothing in reserve. Threads that had a reserve may fill it anew.
+    fn counts(&self) -> u64 {
+        let word = self.word().load(Ordering::Relaxed);
+        if !has_reserves(word) {
+            return word;
+        }
+        let queue = self.lock();
+        self.gather(&queue);
+        let word = self.word().load(Ordering::Relaxed);
+        self.open(&queue);
+        word
+    }
+
+    #[inline]
+    fn word(&self) -> &AtomicU64 {
+        &self.shared.word
     }
 
     /// A key counts only while there is a limit per key.
@@ -267,14 +383,14 @@ impl Bulkhead {
         }
         let key = self.effective(key);
         queue.count(key);
-        Some(Slot { keyed: key.is_some() })
+        Some(Slot::of(key))
     }
 
     /// One more slot taken, if the limit allows it. Under the lock every waiter that could use a free
     /// slot has been [served](Self::serve), so a free slot found here belongs to nobody else.
     fn take_one(&self) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
-        self.word
+        self.word()
             .fetch_update(Ordering::Acquire, Ordering::Relaxed, |word| {
                 (taken(word) < limit).then(|| word + 1)
             })
@@ -283,7 +399,7 @@ impl Bulkhead {
 
     fn release_locked(&self, mut queue: MutexGuard<'_, Queue>, key: Key) {
         queue.uncount(key);
-        self.word.fetch_sub(1, Ordering::Release);
+        self.word().fetch_sub(1, Ordering::Release);
         // One slot given back makes room for one: either the limit was what held the line up, and
         // then for the first in it, or only this slot's key was.
         let granted = self.grant(&mut queue);
@@ -299,109 +415,26 @@ impl Bulkhead {
         if !self.take_one() {
             return None;
         }
-        self.word.fetch_sub(WAITER, Ordering::Relaxed);
+        self.word().fetch_sub(WAITER, Ordering::Relaxed);
         Some(Granted(queue.grant(place)))
+    }
+
+    /// One whose threads may keep a slot each from the start, however few there are.
+    #[cfg(test)]
+    fn reserving(limit: u32, per_key: Option<u32>) -> Self {
+        let bulkhead = Self::new(limit, per_key);
+        bulkhead.open_as(Shape::SMALL);
+        bulkhead
+    }
+
+    /// Slots that lie in reserve; it is not looked at in any one moment.
+    #[cfg(test)]
+    fn held_back(&self) -> u32 {
+        self.reserve.held()
     }
 
     /// Only `Hash`-free code of ours and wakers run under this lock; a poisoned one is still whole.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ready(bulkhead: &Bulkhead, ticket: &Ticket) -> bool {
-        bulkhead.poll_wait(ticket, Waker::noop()).is_ready()
-    }
-
-    #[test]
-    fn blk_21_two_slots_are_two_slots() {
-        let bulkhead = Bulkhead::new(2, None);
-        let a = bulkhead.try_acquire(None).unwrap();
-        let b = bulkhead.try_acquire(None).unwrap();
-        assert!(bulkhead.try_acquire(None).is_none());
-        bulkhead.release(a, None);
-        bulkhead.release(b, None);
-        assert_eq!(bulkhead.in_flight(), 0);
-    }
-
-    #[test]
-    fn waiters_are_served_in_order_of_arrival() {
-        let bulkhead = Bulkhead::new(1, None);
-        let running = bulkhead.try_acquire(None).unwrap();
-        let first = bulkhead.join(None, 2).unwrap().unwrap_err();
-        let second = bulkhead.join(None, 2).unwrap().unwrap_err();
-        assert_eq!(bulkhead.join(None, 2).unwrap_err(), LineFull);
-        assert!(bulkhead.try_acquire(None).is_none(), "a newcomer does not overtake");
-        bulkhead.release(running, None);
-        assert!(!ready(&bulkhead, &second));
-        assert!(ready(&bulkhead, &first));
-        assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 1));
-    }
-
-    #[test]
-    fn a_waiter_that_leaves_after_it_was_given_a_slot_hands_it_on() {
-        let bulkhead = Bulkhead::new(1, None);
-        let running = bulkhead.try_acquire(None).unwrap();
-        let first = bulkhead.join(None, 9).unwrap().unwrap_err();
-        let second = bulkhead.join(None, 9).unwrap().unwrap_err();
-        bulkhead.release(running, None);
-        bulkhead.leave(first);
-        assert!(ready(&bulkhead, &second));
-        assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 0));
-    }
-
-    #[test]
-    fn gw_r01_a_full_key_refuses_only_itself_and_holds_up_nobody() {
-        let bulkhead = Bulkhead::new(3, Some(1));
-        let a = bulkhead.try_acquire(Some(1)).unwrap();
-        assert!(bulkhead.try_acquire(Some(1)).is_none());
-        let waits = bulkhead.join(Some(1), 5).unwrap().unwrap_err();
-        let b = bulkhead.try_acquire(Some(2)).unwrap();
-        let c = bulkhead.try_acquire(None).unwrap();
-        let other = bulkhead.join(Some(3), 5).unwrap().unwrap_err();
-        bulkhead.release(b, Some(2));
-        assert!(!ready(&bulkhead, &waits), "its key is still full");
-        assert!(ready(&bulkhead, &other), "the one behind it is not held up");
-        bulkhead.release(a, Some(1));
-        assert!(ready(&bulkhead, &waits));
-        bulkhead.release(c, None);
-    }
-
-    #[test]
-    fn who_waits_for_a_slot_of_his_key_is_served_when_keys_are_no_longer_bounded() {
-        let bulkhead = Bulkhead::new(2, Some(1));
-        let a = bulkhead.try_acquire(Some(1)).unwrap();
-        let waiter = bulkhead.join(Some(1), 1).unwrap().unwrap_err();
-        bulkhead.renumber(2, None);
-        assert!(ready(&bulkhead, &waiter));
-        bulkhead.release(a, Some(1));
-        assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 0));
-    }
-
-    #[test]
-    fn gw_r05_keys_that_nobody_uses_are_forgotten() {
-        let bulkhead = Bulkhead::new(10, Some(1));
-        for key in 0..100_000 {
-            let slot = bulkhead.try_acquire(Some(key)).unwrap();
-            bulkhead.release(slot, Some(key));
-        }
-        assert_eq!(bulkhead.lock().keys(), 0);
-    }
-
-    #[test]
-    fn blk_20_a_larger_bulkhead_serves_its_line_and_a_smaller_one_drains() {
-        let bulkhead = Bulkhead::new(1, None);
-        let a = bulkhead.try_acquire(None).unwrap();
-        let waiter = bulkhead.join(None, 1).unwrap().unwrap_err();
-        bulkhead.renumber(2, None);
-        assert!(ready(&bulkhead, &waiter));
-        bulkhead.renumber(1, None);
-        bulkhead.release(a, None);
-        assert!(bulkhead.try_acquire(None).is_none(), "still one inside, of one");
-        assert_eq!(bulkhead.in_flight(), 1);
     }
 }

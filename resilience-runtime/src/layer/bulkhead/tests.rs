@@ -1,0 +1,95 @@
+//! One thread at a bulkhead.
+
+use super::*;
+
+fn ready(bulkhead: &Bulkhead, ticket: &Ticket) -> bool {
+    bulkhead.poll_wait(ticket, Waker::noop()).is_ready()
+}
+
+#[test]
+fn blk_21_two_slots_are_two_slots() {
+    let bulkhead = Bulkhead::new(2, None);
+    let a = bulkhead.try_acquire(None).unwrap();
+    let b = bulkhead.try_acquire(None).unwrap();
+    assert!(bulkhead.try_acquire(None).is_none());
+    bulkhead.release(a, None);
+    bulkhead.release(b, None);
+    assert_eq!(bulkhead.in_flight(), 0);
+}
+
+#[test]
+fn waiters_are_served_in_order_of_arrival() {
+    let bulkhead = Bulkhead::new(1, None);
+    let running = bulkhead.try_acquire(None).unwrap();
+    let first = bulkhead.join(None, 2).unwrap().unwrap_err();
+    let second = bulkhead.join(None, 2).unwrap().unwrap_err();
+    assert_eq!(bulkhead.join(None, 2).unwrap_err(), LineFull);
+    assert!(bulkhead.try_acquire(None).is_none(), "a newcomer does not overtake");
+    bulkhead.release(running, None);
+    assert!(!ready(&bulkhead, &second));
+    assert!(ready(&bulkhead, &first));
+    assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 1));
+}
+
+#[test]
+fn a_waiter_that_leaves_after_it_was_given_a_slot_hands_it_on() {
+    let bulkhead = Bulkhead::new(1, None);
+    let running = bulkhead.try_acquire(None).unwrap();
+    let first = bulkhead.join(None, 9).unwrap().unwrap_err();
+    let second = bulkhead.join(None, 9).unwrap().unwrap_err();
+    bulkhead.release(running, None);
+    bulkhead.leave(first);
+    assert!(ready(&bulkhead, &second));
+    assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 0));
+}
+
+#[test]
+fn gw_r01_a_full_key_refuses_only_itself_and_holds_up_nobody() {
+    let bulkhead = Bulkhead::new(3, Some(1));
+    let a = bulkhead.try_acquire(Some(1)).unwrap();
+    assert!(bulkhead.try_acquire(Some(1)).is_none());
+    let waits = bulkhead.join(Some(1), 5).unwrap().unwrap_err();
+    let b = bulkhead.try_acquire(Some(2)).unwrap();
+    let c = bulkhead.try_acquire(None).unwrap();
+    let other = bulkhead.join(Some(3), 5).unwrap().unwrap_err();
+    bulkhead.release(b, Some(2));
+    assert!(!ready(&bulkhead, &waits), "its key is still full");
+    assert!(ready(&bulkhead, &other), "the one behind it is not held up");
+    bulkhead.release(a, Some(1));
+    assert!(ready(&bulkhead, &waits));
+    bulkhead.release(c, None);
+}
+
+#[test]
+fn who_waits_for_a_slot_of_his_key_is_served_when_keys_are_no_longer_bounded() {
+    let bulkhead = Bulkhead::new(2, Some(1));
+    let a = bulkhead.try_acquire(Some(1)).unwrap();
+    let waiter = bulkhead.join(Some(1), 1).unwrap().unwrap_err();
+    bulkhead.renumber(2, None);
+    assert!(ready(&bulkhead, &waiter));
+    bulkhead.release(a, Some(1));
+    assert_eq!((bulkhead.in_flight(), bulkhead.waiting()), (1, 0));
+}
+
+#[test]
+fn gw_r05_keys_that_nobody_uses_are_forgotten() {
+    let bulkhead = Bulkhead::new(10, Some(1));
+    for key in 0..100_000 {
+        let slot = bulkhead.try_acquire(Some(key)).unwrap();
+        bulkhead.release(slot, Some(key));
+    }
+    assert_eq!(bulkhead.lock().keys(), 0);
+}
+
+#[test]
+fn blk_20_a_larger_bulkhead_serves_its_line_and_a_smaller_one_drains() {
+    let bulkhead = Bulkhead::new(1, None);
+    let a = bulkhead.try_acquire(None).unwrap();
+    let waiter = bulkhead.join(None, 1).unwrap().unwrap_err();
+    bulkhead.renumber(2, None);
+    assert!(ready(&bulkhead, &waiter));
+    bulkhead.renumber(1, None);
+    bulkhead.release(a, None);
+    assert!(bulkhead.try_acquire(None).is_none(), "still one inside, of one");
+    assert_eq!(bulkhead.in_flight(), 1);
+}
