@@ -128,12 +128,23 @@ async fn chaos_acts_only_where_the_runtime_says_so_and_counts_as_failures() {
         chaos.latency = "1ms"
         chaos.latency_share = 0.0
         "#;
-    for (chaos, starts, state) in [(false, 2, "closed"), (true, 0, "open")] {
-        let text = format!("version = 1\n[runtime]\nchaos = {chaos}\n[dependency.far]\n{lines}");
+    // A call under a deadline looks at everything on its way.
+    for (chaos, more, starts, state) in [
+        (false, "", 2, "closed"),
+        (false, "deadline = \"9s\"", 2, "closed"),
+        (true, "", 0, "open"),
+        (true, "deadline = \"9s\"", 0, "open"),
+        (true, "mode = \"observe\"", 2, "closed"),
+    ] {
+        let text = format!("version = 1\n[runtime]\nchaos = {chaos}\n[dependency.far]\n{more}\n{lines}");
         let runtime = resilience_runtime::Runtime::new(crate::kit::parse(&text));
         let body = Script::new("S");
         crate::kit::calls(&runtime.guard("far").unwrap(), &body, 2).await;
-        assert_eq!((body.starts(), crate::kit::state(&runtime)), (starts, state));
+        assert_eq!(
+            (body.starts(), crate::kit::state(&runtime)),
+            (starts, state),
+            "{chaos} {more}"
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! What another attempt is made from: copies of the arguments, none of them for an attempt that is surely the last.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -32,24 +33,33 @@ async fn map(counted: Counted) -> Result<usize, FarError> {
     far.run().await
 }
 
+/// The same where no deadline stands: what is over at once is over on the short way.
+#[retry("farms")]
+#[fallback(none = "the test looks at the error itself")]
+async fn farm(counted: Counted) -> Result<usize, FarError> {
+    let Counted { far, .. } = counted;
+    far.run().await
+}
+
 /// Attempts of one call, and the copies that were made for them.
-async fn attempts_and_copies(script: &str) -> (usize, usize) {
+async fn attempts_and_copies<F: Future>(call: impl FnOnce(Counted) -> F, script: &str) -> (usize, usize) {
     let (copies, far) = (Arc::default(), Script::new(script));
     let counted = Counted {
         copies: Arc::clone(&copies),
         far: far.clone(),
     };
-    let _ = map(counted).await;
+    call(counted).await;
     (far.starts(), copies.load(Ordering::Relaxed))
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_last_attempt_that_the_policy_allows_takes_the_arguments_themselves() {
-    // Two attempts by the numbers compiled in, on the short way, and under a deadline, which no short way has.
-    assert_eq!(attempts_and_copies("S").await, (1, 1));
-    assert_eq!(attempts_and_copies("F").await, (2, 1));
-    assert_eq!(attempts_and_copies("F/1ms S/1ms").await, (2, 1));
-    assert_eq!(within(secs(9), attempts_and_copies("F")).await, (2, 1));
+    for (script, expected) in [("S", (1, 1)), ("F", (2, 1)), ("F/1ms S/1ms", (2, 1))] {
+        assert_eq!(attempts_and_copies(map, script).await, expected, "{script}");
+        assert_eq!(attempts_and_copies(farm, script).await, expected, "{script}");
+        let under_a_deadline = within(secs(9), attempts_and_copies(farm, script));
+        assert_eq!(under_a_deadline.await, expected, "{script}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -63,6 +73,6 @@ async fn copies_are_made_for_as_many_attempts_as_the_policy_in_force_allows() {
     ] {
         let text = format!("version = 1\n[dependency.seatmap]\nfail = \"open\"\ntimeout = \"1s\"\n{lines}\n");
         let runtime = Runtime::new(parse(&text));
-        assert_eq!(runtime.scope(attempts_and_copies("F")).await, expected, "{lines}");
+        assert_eq!(runtime.scope(attempts_and_copies(map, "F")).await, expected, "{lines}");
     }
 }

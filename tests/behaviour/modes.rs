@@ -56,6 +56,25 @@ async fn observe_lets_more_in_than_there_are_slots_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn observe_says_that_there_is_no_slot_only_of_who_could_not_have_waited_for_one() {
+    for (line, told) in [
+        ("max_waiting = 1, max_wait = \"1s\"", ""),
+        ("max_waiting = 0, max_wait = \"1s\"", "bulkhead_full"),
+        ("max_waiting = 1, max_wait = \"0s\"", "bulkhead_full"),
+    ] {
+        let far = Stand::new(&format!(
+            "mode = \"observe\"\ntimeout = \"9s\"\nbulkhead = {{ max_concurrent = 1, {line} }}"
+        ));
+        let gate = Gate::new("S");
+        let holder = far.begin(&gate, 1).await.pop().unwrap();
+        let (result, events) = record(far.one("S")).await;
+        assert_eq!((result, rejections(&events)), ("ok", words(told)), "{line}");
+        gate.open(1);
+        assert_eq!(holder.await.unwrap(), "ok");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn observe_counts_what_would_have_been_cut_as_cut() {
     let far = everything("observe");
     let (results, events) = record(far.each("S/400ms S/400ms")).await;

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use resilience_runtime::testing::record;
-use resilience_runtime::{Guard, Runtime};
+use resilience_runtime::{FailureKind, Guard, Runtime};
 
-use crate::kit::{Gate, Script, call, calls, parse, policy, poll_once, settle, state_of};
+use crate::kit::{FarError, Gate, Script, call, calls, parse, policy, poll_once, secs, seen, settle, state_of};
 use crate::stand::{Stand, transitions, words};
 
 const SLOT: &str = "bulkhead = { max_concurrent = 1, max_waiting = 1, max_wait = \"1h\" }";
@@ -191,4 +191,19 @@ async fn a_report_names_each_change_with_its_line_and_tells_what_is_the_same_for
     assert!(told.contains("dependency.d8.deadline: 8s → 9s, line 31 ("), "{told}");
     let again = runtime.reload(parse(&text("2s", "9s"))).unwrap();
     assert_eq!(again.to_string(), "no effective change");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_began_when_nobody_looked_for_slow_ones_is_not_slow() {
+    let lines = "timeout = \"1s\"\nbreaker = { window = \"4 calls\", minimum_calls = 1, failure_rate = false";
+    let far = Stand::new(&format!("{lines} }}"));
+    tokio::time::advance(secs(60)).await;
+    let slow = policy(&format!("{lines}, slow_after = \"1ms\", slow_rate = 1.0 }}"));
+    // It ends in the poll in which it began: the numbers of its end are those that came in between.
+    let result = far.guard.call_once(async {
+        far.runtime.reload(slow).unwrap();
+        Err::<(), _>(FarError::Failed(FailureKind::Server))
+    });
+    assert_eq!(seen(&result.await), "server");
+    assert_eq!((far.state(), far.window(), far.failed_and_slow().1), ("closed", 1, 0));
 }

@@ -149,8 +149,11 @@ async fn what_is_over_at_once_is_repeated_all_the_same() {
     assert_eq!(repeated(&Script::new("F S")).await, Ok(2));
 }
 
-/// Holds its thread for longer than it may take, as no body should.
-async fn holds_its_thread() -> Result<(), FarError> {
+/// Holds its thread for longer than it may take, as no body should, after it waited or at once.
+async fn holds_its_thread(waits: bool) -> Result<(), FarError> {
+    if waits {
+        tokio::task::yield_now().await;
+    }
     let begun = std::time::Instant::now();
     while begun.elapsed() < ms(5) {
         std::hint::spin_loop();
@@ -164,17 +167,17 @@ async fn a_body_that_holds_its_thread_is_slow_and_what_it_answers_counts() {
         timeout = "2ms"
         breaker = { window = "4 calls", minimum_calls = 1, failure_rate = false, slow_after = "1ms", slow_rate = 1.0 }
     "#;
-    for once in [true, false] {
+    for (once, waits) in [(true, false), (false, false), (true, true), (false, true)] {
         let far = Stand::new(lines);
         let (result, events) = record(async {
             if once {
-                seen(&far.guard.call_once(holds_its_thread()).await)
+                seen(&far.guard.call_once(holds_its_thread(waits)).await)
             } else {
-                seen(&far.guard.call(holds_its_thread).await)
+                seen(&far.guard.call(|| holds_its_thread(waits)).await)
             }
         })
         .await;
-        assert_eq!((result, far.read().cause), ("ok", Some("slow_rate")), "once: {once}");
+        assert_eq!((result, far.read().cause), ("ok", Some("slow_rate")), "{once} {waits}");
         assert!(rejections(&events).is_empty(), "nothing was cut");
     }
 }

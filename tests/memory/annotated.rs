@@ -1,7 +1,10 @@
 //! Annotated functions: the call path allocates nothing with any form of fallback that answers by itself.
 
 use std::future::{Future, pending, ready};
+use std::pin::pin;
+use std::task::{Context, Waker};
 
+use allocation_counter::measure;
 use resilience_runtime::{Runtime, breaker, bulkhead, fallback, retry, testing, timeout};
 
 use crate::hand::Hand;
@@ -183,4 +186,65 @@ fn a_fallback_function_costs_two_boxes_and_only_the_call_that_needs_it() {
     assert_eq!(count(&hand, &runtime, Body::Answers(Err(FAILED)), path), 200);
     hand.run(runtime.scope(async { testing::trip("replica") }));
     assert_eq!(count(&hand, &runtime, Body::Answers(Ok(1)), path), 200);
+}
+
+#[retry("farms")]
+#[fallback(none = "the caller sees the error")]
+async fn asks(further: bool) -> Result<u8, FarError> {
+    if further { asked(1).await } else { Ok(1) }
+}
+
+#[retry("farms")]
+#[fallback(none = "the caller sees the error")]
+async fn asked(answer: u8) -> Result<u8, FarError> {
+    ready(Ok(answer)).await
+}
+
+#[breaker("replica")]
+#[fallback(none = "the caller sees the error")]
+async fn asks_once(further: bool) -> Result<u8, FarError> {
+    if further { asked_once(1).await } else { Ok(1) }
+}
+
+#[breaker("replica")]
+#[fallback(none = "the caller sees the error")]
+async fn asked_once(answer: u8) -> Result<u8, FarError> {
+    ready(Ok(answer)).await
+}
+
+fn is_over_at_once(call: impl Future) {
+    let polled = pin!(call).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_ready());
+}
+
+/// With the numbers compiled in, as in a service, and on threads on which no call ever waited: what only such a call
+/// needs would have to be made for the second of two that run at once.
+#[test]
+fn calls_that_are_over_in_their_first_poll_need_nothing_that_waiting_calls_need() {
+    let count = |warm: fn(), nested: fn()| {
+        // A second that begins in between makes a sum of its own, but not on every thread.
+        let threads = (0..5).map(|_| {
+            let thread = std::thread::spawn(move || {
+                warm();
+                measure(nested).count_total
+            });
+            thread.join().unwrap()
+        });
+        threads.min()
+    };
+    let often = count(
+        || {
+            is_over_at_once(asks(false));
+            is_over_at_once(asked(1));
+        },
+        || is_over_at_once(asks(true)),
+    );
+    let once = count(
+        || {
+            is_over_at_once(asks_once(false));
+            is_over_at_once(asked_once(1));
+        },
+        || is_over_at_once(asks_once(true)),
+    );
+    assert_eq!((often, once), (Some(0), Some(0)));
 }

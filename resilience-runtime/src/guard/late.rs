@@ -139,6 +139,9 @@ impl fmt::Debug for Late {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
     use crate::{Policy, Runtime};
 
@@ -170,5 +173,58 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    const FAR: &str = r#"
+        version = 1
+        [dependency.far]
+        fail = "closed"
+        timeout = "1s"
+        breaker.window = "4 calls"
+        bulkhead.max_concurrent = 1
+        retry.max_attempts = 2
+    "#;
+
+    type Answer = io::Result<u32>;
+
+    fn first_poll<F: Future>(future: F) -> F::Output {
+        let mut future = Box::pin(future);
+        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(output) => output,
+            Poll::Pending => panic!("it has nothing to wait for"),
+        }
+    }
+
+    /// What it gives, and whether a room was needed for it, on a thread that never had one.
+    fn needs<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> (T, bool) {
+        let thread = std::thread::spawn(|| {
+            let output = act();
+            (output, kept() > 0)
+        });
+        thread.join().unwrap()
+    }
+
+    #[test]
+    fn a_call_that_is_over_in_its_first_poll_with_a_good_answer_needs_no_room() {
+        let guard = Runtime::new(Policy::from_toml(FAR).unwrap()).guard("far").unwrap();
+        let far = guard.clone();
+        let once = needs(move || first_poll(far.call_once(std::future::ready(Answer::Ok(1)))).is_ok());
+        let far = guard.clone();
+        let often = needs(move || first_poll(far.call(|| std::future::ready(Answer::Ok(2)))).is_ok());
+        assert_eq!((once, often), ((true, false), (true, false)));
+        let failed = needs(move || {
+            first_poll(guard.call_once(std::future::ready(Answer::Err(io::ErrorKind::TimedOut.into())))).is_ok()
+        });
+        assert_eq!(failed, (false, true), "what failed does");
+    }
+
+    #[cfg(feature = "testing")]
+    #[test]
+    fn who_is_refused_by_an_open_breaker_and_has_no_fallback_needs_no_room() {
+        let runtime = Runtime::new(Policy::from_toml(FAR).unwrap());
+        first_poll(runtime.scope(async { crate::testing::trip("far") }));
+        let guard = runtime.guard("far").unwrap();
+        let refused = needs(move || first_poll(guard.call_once(std::future::ready(Answer::Ok(1)))).is_err());
+        assert_eq!(refused, (true, false));
     }
 }

@@ -232,6 +232,9 @@ impl Breaker {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
     use super::*;
 
     fn breaker(text: &str) -> Breaker {
@@ -287,6 +290,64 @@ mod tests {
         );
         let _ = breaker.settle(first, GOOD, || 0);
         assert_eq!(breaker.in_flight.load(Ordering::Relaxed), 1);
+    }
+
+    /// What `act` gives while somebody else holds the lock, as it does in a service with many threads.
+    fn beside_who_holds_the_lock<T: Send>(breaker: &Breaker, act: impl FnOnce(&Breaker) -> T + Send) -> T {
+        let held = breaker.lock();
+        std::thread::scope(|scope| {
+            let (told, hears) = mpsc::channel();
+            scope.spawn(move || told.send(act(breaker)));
+            let answer = hears.recv_timeout(Duration::from_secs(10));
+            // Who waits for it goes on, so that the thread ends.
+            drop(held);
+            answer.expect("it waits for the lock")
+        })
+    }
+
+    /// A breaker in whose period there were others before, with a window full of good results.
+    fn clean() -> Breaker {
+        let breaker = breaker("window = \"4 calls\"\ncooldown = \"1s\"");
+        let _ = breaker.trip(Cause::Trip, 0);
+        let _ = breaker.reset(Cause::Reset, 0);
+        for _ in 0..4 {
+            assert_eq!(call(&breaker, GOOD), None);
+        }
+        breaker
+    }
+
+    #[test]
+    fn while_it_is_closed_nobody_waits_to_be_admitted() {
+        let breaker = breaker("window = \"4 calls\"");
+        let answers = beside_who_holds_the_lock(&breaker, |breaker| {
+            let admitted = breaker.admit(|| 0, 1);
+            (admitted.0.is_ok(), breaker.would_admit(0).0, breaker.admit_closed())
+        });
+        assert_eq!(answers, (true, Ok(()), Some(0)));
+    }
+
+    #[test]
+    fn a_good_result_among_its_like_and_one_that_does_not_count_wait_for_nobody() {
+        let breaker = clean();
+        let (good, uncounted) = (breaker.admit(|| 0, 1).0.unwrap(), breaker.admit(|| 0, 1).0.unwrap());
+        let settled = beside_who_holds_the_lock(&breaker, |breaker| {
+            let clean = breaker.is_clean_in(good.inner.period);
+            let settled = breaker.settle(good, GOOD, || 0);
+            (clean, settled, breaker.settle(uncounted, Mark::Uncounted, || 0))
+        });
+        assert_eq!(settled, (true, None, None));
+        assert_eq!(call(&breaker, BAD), None);
+        let uncounted = breaker.admit(|| 0, 1).0.unwrap();
+        let settled = beside_who_holds_the_lock(&breaker, |breaker| breaker.settle(uncounted, Mark::Uncounted, || 0));
+        assert_eq!(settled, None);
+    }
+
+    #[test]
+    fn while_it_is_surely_open_nobody_waits_to_be_refused() {
+        let breaker = clean();
+        let _ = breaker.trip(Cause::Trip, 0);
+        let refused = beside_who_holds_the_lock(&breaker, |breaker| breaker.admit(|| 999_999_999, 1).0.unwrap_err());
+        assert_eq!(refused, Refusal::Open { retry_after: 1 });
     }
 
     #[test]
