@@ -2,6 +2,7 @@
 
 mod collect;
 mod record;
+mod write;
 
 pub use record::{
     NumberSnapshot, NumberValue, OthersSnapshot, PooledSnapshot, ReloadsSnapshot, ResultsSnapshot, ThresholdSnapshot,
@@ -11,8 +12,6 @@ pub use record::{
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use serde::Serialize;
-
 use crate::clock;
 use crate::dependency::Pinned;
 use crate::guard::read_breaker;
@@ -21,7 +20,7 @@ use crate::tally::Tally;
 use crate::words::State;
 
 /// Everything that a runtime knows of itself, at one moment. Durations are seconds, moments Unix time in seconds.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Snapshot {
     /// The name of this instance.
@@ -35,7 +34,7 @@ pub struct Snapshot {
 }
 
 /// The requests to this service: how many of its answers had anything lesser in them.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RequestsSnapshot {
     /// Those that were answered.
@@ -47,7 +46,7 @@ pub struct RequestsSnapshot {
 }
 
 /// The policy in force.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PolicySnapshot {
     /// Fingerprint of the effective values.
@@ -67,7 +66,7 @@ pub struct PolicySnapshot {
 }
 
 /// One dependency or operation.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DependencySnapshot {
     /// `closed`, `open` or `half_open`; nothing without a breaker.
@@ -103,7 +102,6 @@ pub struct DependencySnapshot {
     /// Share of the last minute's calls that a fallback answered.
     pub degraded_ratio: f64,
     /// The operator's hand, while it holds.
-    #[serde(rename = "override")]
     pub overridden: Option<OverrideSnapshot>,
     /// The annotated functions that name it.
     pub functions: Vec<String>,
@@ -153,12 +151,11 @@ pub struct DependencySnapshot {
     /// The numbers in force, with where each stands.
     pub numbers: Vec<NumberSnapshot>,
     /// What other instances add to the window, where it holds too little to judge alone and they tell each other.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<OthersSnapshot>,
 }
 
 /// A form of a function's fallback of which nobody knows whether it works.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UntriedSnapshot {
     /// The annotated function.
@@ -170,7 +167,7 @@ pub struct UntriedSnapshot {
 }
 
 /// An override in force.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OverrideSnapshot {
     /// The mode while it holds.

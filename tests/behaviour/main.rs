@@ -42,3 +42,4 @@ mod threads;
 mod time_windows;
 mod timeout;
 mod why;
+mod written;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use resilience_policy::{Effective, Origin, Value};
-use serde::ser::{Serialize, Serializer};
 
 use super::collect::seconds;
 use super::unix;
@@ -16,7 +15,7 @@ use crate::history::Record;
 use crate::layer::breaker::Totals;
 
 /// One change of a breaker's state, with what was known at that moment.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TransitionSnapshot {
     /// When.
@@ -47,11 +46,9 @@ pub struct TransitionSnapshot {
     /// For how long it opened.
     pub cooldown: Option<f64>,
     /// Where the results come from, if not from this instance alone; `calls` and the rates are then those of the fleet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pooled: Option<PooledSnapshot>,
     /// When, on the runtime's own clock.
-    #[serde(skip)]
-    moment: u64,
+    pub(super) moment: u64,
 }
 
 impl TransitionSnapshot {
@@ -63,7 +60,7 @@ impl TransitionSnapshot {
 }
 
 /// The results that opened a breaker which was too quiet to judge alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PooledSnapshot {
     /// Those of this instance.
@@ -75,7 +72,7 @@ pub struct PooledSnapshot {
 }
 
 /// Results in a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResultsSnapshot {
     /// All of them.
@@ -89,11 +86,10 @@ pub struct ResultsSnapshot {
 }
 
 /// What other instances add to a window.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OthersSnapshot {
     /// Their results.
-    #[serde(flatten)]
     pub results: ResultsSnapshot,
     /// How many instances have any of them.
     pub count: usize,
@@ -102,7 +98,7 @@ pub struct OthersSnapshot {
 }
 
 /// The number that decided a change, and where it stands.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ThresholdSnapshot {
     /// The key's path below the dependency: `breaker.failure_rate`.
@@ -116,7 +112,7 @@ pub struct ThresholdSnapshot {
 }
 
 /// One number in force.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NumberSnapshot {
     /// The key's path below the dependency: `breaker.failure_rate`.
@@ -132,7 +128,7 @@ pub struct NumberSnapshot {
 }
 
 /// How often a policy took the place of another, and how often one was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReloadsSnapshot {
     /// In force since then, or were.
@@ -143,7 +139,7 @@ pub struct ReloadsSnapshot {
 
 /// A value of the policy: in JSON a number, a switch, a text, a list; a duration as the file writes it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NumberValue(Value);
+pub struct NumberValue(pub(super) Value);
 
 impl NumberValue {
     /// The value as the policy crate knows it.
@@ -155,18 +151,6 @@ impl NumberValue {
 impl std::fmt::Display for NumberValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl Serialize for NumberValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Value::Bool(value) => serializer.serialize_bool(*value),
-            Value::Integer(value) => serializer.serialize_i64(*value),
-            Value::Float(value) => serializer.serialize_f64(*value),
-            Value::List(values) => serializer.collect_seq(values.iter().cloned().map(Self)),
-            value => serializer.collect_str(value),
-        }
     }
 }
 
