@@ -1,6 +1,5 @@
 //! From bytes to a policy, with every fault on the way.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use crate::fleet::FleetSettings;
 use crate::hash;
 use crate::level::{Level, Where, Written};
 use crate::locate::Text;
+use crate::names::Names;
 use crate::policy::{Dependency, Inner, Policy, Resource, RuntimeSettings, Value};
 use crate::provenance::Origin;
 use crate::reference::Id;
@@ -118,22 +118,17 @@ impl Reading<'_, '_> {
         Inspection { policy, error }
     }
 
-    fn dependencies(
-        &self,
-        written: &Written,
-        rules: &mut Rules<'_, '_>,
-        partial: bool,
-    ) -> BTreeMap<String, Arc<Dependency>> {
+    fn dependencies(&self, written: &Written, rules: &mut Rules<'_, '_>, partial: bool) -> Names<Arc<Dependency>> {
         let file: Arc<str> = self.file.into();
-        let mut dependencies = BTreeMap::new();
-        for (name, (own, operations)) in &written.dependencies {
+        let mut dependencies = Names::default();
+        for (name, (own, operations)) in written.dependencies.each() {
             let (template, doubtful) = template_of(own, written);
             let doubtful = doubtful || partial;
             let chain = Chain::new(levels(vec![(own, Origin::Own)], template, written), doubtful);
             let missing = rules.check(&chain, name, None);
             let built = build::dependency(self.text, &file, &chain, name, None);
             dependencies.insert(name.clone(), Arc::new(built));
-            for (operation, level) in operations {
+            for (operation, level) in operations.each() {
                 let name_of = format!("{name}.{operation}");
                 let near = vec![(level, Origin::Own), (own, Origin::Dependency)];
                 let chain = Chain::new(levels(near, template, written), doubtful);
@@ -145,7 +140,7 @@ impl Reading<'_, '_> {
         dependencies
     }
 
-    fn inner(&self, written: &Written, dependencies: BTreeMap<String, Arc<Dependency>>) -> Inner {
+    fn inner(&self, written: &Written, dependencies: Names<Arc<Dependency>>) -> Inner {
         let value = |id: Id| written.runtime.entry(id).and_then(|entry| entry.value.as_ref());
         let text = |id: Id| match value(id) {
             Some(Value::String(text)) => Some(text.clone()),
@@ -156,20 +151,15 @@ impl Reading<'_, '_> {
             overrides: text(Id::Overrides).map_or_else(|| PathBuf::from(OVERRIDES), PathBuf::from),
             chaos: matches!(value(Id::ChaosSwitch), Some(Value::Bool(true))),
         };
-        let resources = written.resources.iter().filter_map(|(name, level)| {
-            let Some(Value::Integer(capacity)) = level.entry(Id::ResourceCapacity)?.value else {
-                return None;
-            };
-            let line = self.text.line_number(level.header.start);
-            Some((
-                name.clone(),
-                Resource {
-                    capacity: capacity.unsigned_abs(),
-                    line,
-                },
-            ))
-        });
-        let resources = resources.collect();
+        let mut resources = Names::default();
+        for (name, level) in written.resources.each() {
+            let capacity = level.entry(Id::ResourceCapacity).map(|entry| &entry.value);
+            if let Some(Some(Value::Integer(capacity))) = capacity {
+                let capacity = capacity.unsigned_abs();
+                let line = self.text.line_number(level.header.start);
+                resources.insert(name.clone(), Resource { capacity, line });
+            }
+        }
         let fleet = written.fleet.as_ref();
         let fleet = fleet.and_then(|level| FleetSettings::new(level, self.text, self.file));
         let hash = hash::of(&runtime, fleet.as_ref(), &dependencies, &resources);
@@ -190,11 +180,11 @@ impl Reading<'_, '_> {
 }
 
 /// The template a dependency inherits, and whether it names one that is not known.
-fn template_of<'w>(own: &Level, written: &'w Written) -> (Option<(&'w str, &'w Level)>, bool) {
+fn template_of<'w>(own: &'w Level, written: &'w Written) -> (Option<(&'w str, &'w Level)>, bool) {
     match own.entry(Id::Inherits).map(|entry| &entry.value) {
         None => (None, false),
-        Some(Some(Value::String(name))) => match written.templates.get_key_value(name) {
-            Some((name, level)) => (Some((name, level)), false),
+        Some(Some(Value::String(name))) => match written.templates.get(name) {
+            Some(level) => (Some((name, level)), false),
             None => (None, true),
         },
         Some(_) => (None, true),
@@ -213,9 +203,16 @@ fn levels<'w>(
 
 /// What a template or a dependency gets wrong is found again in everybody who inherits it; it is told once.
 fn once(faults: Vec<Fault>) -> Vec<Fault> {
-    let mut seen = BTreeSet::new();
-    let key = |fault: &Fault| (fault.file().to_owned(), fault.place, fault.name, fault.key().to_owned());
-    faults.into_iter().filter(|fault| seen.insert(key(fault))).collect()
+    let mut seen = Names::default();
+    let mut told = Vec::with_capacity(faults.len());
+    for fault in faults {
+        let what = format!("{:?}", (fault.file(), fault.place, fault.name, fault.key()));
+        if !seen.has(&what) {
+            seen.insert(what, ());
+            told.push(fault);
+        }
+    }
+    told
 }
 
 fn empty(file: &Path) -> Policy {
@@ -223,7 +220,7 @@ fn empty(file: &Path) -> Policy {
         overrides: OVERRIDES.into(),
         ..RuntimeSettings::default()
     };
-    let (dependencies, resources) = (BTreeMap::new(), BTreeMap::new());
+    let (dependencies, resources) = (Names::default(), Names::default());
     let hash = hash::of(&runtime, None, &dependencies, &resources);
     Policy {
         inner: Arc::new(Inner {
@@ -231,7 +228,7 @@ fn empty(file: &Path) -> Policy {
             hash,
             runtime,
             fleet: None,
-            runtime_lines: BTreeMap::new(),
+            runtime_lines: Vec::new(),
             dependencies,
             resources,
         }),

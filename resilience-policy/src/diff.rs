@@ -1,7 +1,8 @@
 //! What a newer policy changes, value by value, and what each change does to running state.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 
+use crate::names::Names;
 use crate::policy::{Dependency, Policy, Value};
 use crate::reference::{Id, Reload, Table};
 
@@ -88,14 +89,15 @@ impl Change {
 /// Changes that say the same of several dependencies, as one edit of a template makes them, are together; each group
 /// stands where its first one stood.
 pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
-    let mut places = BTreeMap::new();
+    let mut places: Names<usize> = Names::default();
     let mut groups: Vec<Vec<&Change>> = Vec::new();
     for change in changes {
-        let what = (change.path(), change.old(), change.new(), change.effect());
-        let place = *places.entry(what).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some(group) => group.push(change),
-            None => groups.push(vec![change]),
+        let what = format!("{:?}", [change.path(), change.old(), change.new(), change.effect()]);
+        if let Some(place) = places.get(&what).copied() {
+            groups[place].push(change);
+        } else {
+            places.insert(what, groups.len());
+            groups.push(vec![change]);
         }
     }
     groups
@@ -106,8 +108,7 @@ pub(crate) fn between(old: &Policy, new: &Policy) -> Vec<Change> {
     let mut changes = runtime(old, new);
     fleet(old, new, &mut changes);
     let (old_all, new_all) = (&old.inner.dependencies, &new.inner.dependencies);
-    let names: std::collections::BTreeSet<_> = old_all.keys().chain(new_all.keys()).collect();
-    for name in names {
+    for name in of_both(old_all.names(), new_all.names()) {
         match (old_all.get(name), new_all.get(name)) {
             // Most of a large file is as it was, and comparing numbers is much cheaper than values one by one.
             (Some(old), Some(new)) if old == new => {}
@@ -135,6 +136,7 @@ pub(crate) fn between(old: &Policy, new: &Policy) -> Vec<Change> {
 
 fn runtime(old: &Policy, new: &Policy) -> Vec<Change> {
     let lines = &new.inner.runtime_lines;
+    let line_of = |id| lines.iter().find(|(of, _)| *of == id).map(|(_, line)| *line);
     let (old, new) = (old.runtime(), new.runtime());
     let text = |value: &Option<String>| value.clone().map(Value::String);
     let path = |value: &std::path::Path| Some(Value::String(value.display().to_string()));
@@ -151,7 +153,7 @@ fn runtime(old: &Policy, new: &Policy) -> Vec<Change> {
         .filter(|(_, old, new)| old != new)
         .map(|(id, old, new)| {
             let key = id.key();
-            let line = lines.get(&id).copied();
+            let line = line_of(id);
             Change::of(format!("runtime.{}", key.name), old, new, line, key.reload.effect())
         })
         .collect()
@@ -207,8 +209,7 @@ fn values(old: &Dependency, new: &Dependency, changes: &mut Vec<Change>) {
 
 fn resources(old: &Policy, new: &Policy, changes: &mut Vec<Change>) {
     let (old, new) = (&old.inner.resources, &new.inner.resources);
-    let names: std::collections::BTreeSet<_> = old.keys().chain(new.keys()).collect();
-    for name in names {
+    for name in of_both(old.names(), new.names()) {
         let capacity = |capacity: u64| Value::Integer(i64::try_from(capacity).unwrap_or(i64::MAX));
         let was = old.get(name).map(|resource| capacity(resource.capacity));
         let is = new.get(name).map(|resource| capacity(resource.capacity));
@@ -223,6 +224,22 @@ fn resources(old: &Policy, new: &Policy, changes: &mut Vec<Change>) {
             ));
         }
     }
+}
+
+/// The names that either has, each once, in their order, which is that of both.
+fn of_both<'n>(
+    one: impl Iterator<Item = &'n String>,
+    other: impl Iterator<Item = &'n String>,
+) -> impl Iterator<Item = &'n String> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    std::iter::from_fn(move || match (one.peek(), other.peek()) {
+        (Some(left), Some(right)) => match left.cmp(right) {
+            Ordering::Less => one.next(),
+            Ordering::Greater => other.next(),
+            Ordering::Equal => one.next().and(other.next()),
+        },
+        _ => one.next().or_else(|| other.next()),
+    })
 }
 
 /// `dependency.payrail`, `dependency.payrail.operation.refund`

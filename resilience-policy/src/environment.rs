@@ -4,6 +4,7 @@
 use crate::fault::{Fault, FaultName};
 use crate::level::{Entry, Level, Presence, Scope, Where, Written, full, layer_index};
 use crate::name::{nearest, shown};
+use crate::names::sorted;
 use crate::reference::{Id, Table};
 use crate::value::{read_text, without_password};
 
@@ -12,7 +13,7 @@ pub(crate) const PREFIX: &str = "RESILIENCE__";
 /// The `RESILIENCE__…` variables of this process, sorted. A value that is no text is given with its bad parts
 /// replaced, and so is refused where it is read.
 pub fn environment() -> Vec<(String, String)> {
-    let mut found: Vec<_> = std::env::vars_os()
+    let found: Vec<_> = std::env::vars_os()
         .map(|(name, value)| {
             (
                 name.to_string_lossy().into_owned(),
@@ -21,8 +22,7 @@ pub fn environment() -> Vec<(String, String)> {
         })
         .filter(|(name, _)| name.starts_with(PREFIX))
         .collect();
-    found.sort();
-    found
+    sorted(found, Ord::cmp)
 }
 
 /// Writes the variables over the file's own entries.
@@ -60,9 +60,9 @@ fn one(written: &mut Written, variable: &str, parts: &[&str], text: &str) -> Res
         }
         ["defaults", rest @ ..] => below(written, &Target::Defaults, Scope::Defaults, variable, rest, text),
         [dependency, "operation", operation, rest @ ..] => {
-            let name = find(variable, "dependency", dependency, written.dependencies.keys())?;
-            let operations = &written.dependencies[&name].1;
-            let operation = find(variable, "operation", operation, operations.keys())?;
+            let name = find(variable, "dependency", dependency, written.dependencies.names())?;
+            let operations = &written.dependencies.get(&name).expect("it was found by this name").1;
+            let operation = find(variable, "operation", operation, operations.names())?;
             below(
                 written,
                 &Target::Operation(name, operation),
@@ -73,7 +73,7 @@ fn one(written: &mut Written, variable: &str, parts: &[&str], text: &str) -> Res
             )
         }
         [dependency, rest @ ..] => {
-            let name = find(variable, "dependency", dependency, written.dependencies.keys())?;
+            let name = find(variable, "dependency", dependency, written.dependencies.names())?;
             below(
                 written,
                 &Target::Dependency(name),
@@ -89,7 +89,7 @@ fn one(written: &mut Written, variable: &str, parts: &[&str], text: &str) -> Res
 
 /// Whether a dependency is called as the table of the fleet is.
 fn names_a_fleet(written: &Written) -> bool {
-    written.dependencies.contains_key(Table::Fleet.name())
+    written.dependencies.has(Table::Fleet.name())
 }
 
 enum Target {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::fault::Fault;
+use crate::names::sorted;
 
 /// How many faults an error keeps; the rest is counted.
 const KEPT: usize = 1000;
@@ -20,8 +21,10 @@ pub struct PolicyError {
 
 impl PolicyError {
     /// Sorted by place, and cut. `faults` is not empty.
-    pub(crate) fn new(mut faults: Vec<Fault>) -> Self {
-        faults.sort_by(|left, right| (&left.file, left.place).cmp(&(&right.file, right.place)));
+    pub(crate) fn new(faults: Vec<Fault>) -> Self {
+        let mut faults = sorted(faults, |left, right| {
+            (&left.file, left.place).cmp(&(&right.file, right.place))
+        });
         let total = faults.len();
         faults.truncate(KEPT);
         Self { faults, total }

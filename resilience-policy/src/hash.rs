@@ -1,10 +1,10 @@
 //! A fingerprint of what a policy means.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use crate::fleet::FleetSettings;
+use crate::names::Names;
 use crate::policy::{Dependency, Resource, RuntimeSettings};
 
 /// FNV-1a, 64 bits: the same in every build and release, which the standard library's hasher does not promise.
@@ -24,8 +24,8 @@ impl Write for Fnv {
 pub(crate) fn of(
     runtime: &RuntimeSettings,
     fleet: Option<&FleetSettings>,
-    dependencies: &BTreeMap<String, Arc<Dependency>>,
-    resources: &BTreeMap<String, Resource>,
+    dependencies: &Names<Arc<Dependency>>,
+    resources: &Names<Resource>,
 ) -> String {
     let mut hash = Fnv(0xCBF2_9CE4_8422_2325);
     // Writing into the hasher cannot fail; `writeln!` only has a result because other writers can.
@@ -34,7 +34,7 @@ pub(crate) fn of(
     for value in fleet.into_iter().flat_map(FleetSettings::values) {
         let _ = writeln!(hash, "{}={:?}", value.key, value.value);
     }
-    for (name, dependency) in dependencies {
+    for (name, dependency) in dependencies.each() {
         let shared = [
             dependency.breaker_shared,
             dependency.slots_shared,
@@ -46,7 +46,7 @@ pub(crate) fn of(
             let _ = writeln!(hash, "{}={:?}", value.key, value.value);
         }
     }
-    for (name, resource) in resources {
+    for (name, resource) in resources.each() {
         let _ = writeln!(hash, "{name}={}", resource.capacity);
     }
     format!("{:012x}", hash.0 >> 16)

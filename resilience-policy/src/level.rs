@@ -1,8 +1,8 @@
 //! The file as it was written: one level for each table that gives keys to dependencies. Never leaves the crate.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::names::Names;
 use crate::policy::Value;
 use crate::reference::{Id, Table};
 use crate::value::Known;
@@ -101,9 +101,9 @@ pub(crate) struct Written {
     pub(crate) runtime: Level,
     pub(crate) fleet: Option<Level>,
     pub(crate) defaults: Option<Level>,
-    pub(crate) templates: BTreeMap<String, Level>,
-    pub(crate) dependencies: BTreeMap<String, (Level, BTreeMap<String, Level>)>,
-    pub(crate) resources: BTreeMap<String, Level>,
+    pub(crate) templates: Names<Level>,
+    pub(crate) dependencies: Names<(Level, Names<Level>)>,
+    pub(crate) resources: Names<Level>,
     pub(crate) known: Known,
 }
 

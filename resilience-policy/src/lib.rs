@@ -45,6 +45,8 @@ mod lint;
 mod locate;
 pub mod lookup;
 mod name;
+#[doc(hidden)]
+pub mod names;
 pub mod overrides;
 mod policy;
 mod provenance;

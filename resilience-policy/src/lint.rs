@@ -10,6 +10,7 @@ use crate::diff::path;
 use crate::fault::Fault;
 use crate::figures::Figures;
 use crate::locate::Text;
+use crate::names::sorted;
 use crate::policy::{Breaker, Bulkhead, Dependency, Policy};
 use crate::provenance::Origin;
 use crate::reference::Id;
@@ -80,8 +81,9 @@ pub fn lint(policy: &Policy, text: &str) -> Vec<Fault> {
     }
     faults.extend(shared::mixed_operations(policy, &file, &text));
     faults.extend(shared::resource_oversubscribed(policy, &file, &text));
-    faults.sort_by_key(|fault| (fault.line(), fault.column()));
-    faults
+    sorted(faults, |one, other| {
+        (one.line(), one.column()).cmp(&(other.line(), other.column()))
+    })
 }
 
 /// Whether anything a lint rests on stands in the operation itself: what it only takes over is told of its dependency.

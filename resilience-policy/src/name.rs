@@ -77,13 +77,16 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// The known name that a misspelt one most probably means.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_of(name, &mut known.into_iter())
+}
+
+fn nearest_of<'a>(name: &str, known: &mut dyn Iterator<Item = &'a str>) -> Option<&'a str> {
     // Jaro-Winkler costs the product of the lengths, and no name of ours is longer than this.
     if name.len() > 128 {
         return None;
     }
     let wanted = plain(name);
     known
-        .into_iter()
         .map(|candidate| (strsim::jaro_winkler(&wanted, &plain(candidate)), candidate))
         .filter(|(likeness, candidate)| {
             *likeness >= 0.87 || wanted.len() > 2 && strsim::damerau_levenshtein(&wanted, &plain(candidate)) == 1

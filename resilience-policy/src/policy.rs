@@ -1,6 +1,5 @@
 //! The checked policy. It cannot be wrong: everything here passed the checker.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use crate::diff::{self, Change};
 use crate::error::PolicyError;
 use crate::fleet::FleetSettings;
 use crate::name::nearest;
+use crate::names::Names;
 use crate::provenance::Provenance;
 use crate::reference::Id;
 use crate::unite;
@@ -28,10 +28,10 @@ pub(crate) struct Inner {
     pub(crate) runtime: RuntimeSettings,
     pub(crate) fleet: Option<FleetSettings>,
     /// Where the keys of `[runtime]` stand.
-    pub(crate) runtime_lines: BTreeMap<Id, u32>,
+    pub(crate) runtime_lines: Vec<(Id, u32)>,
     /// Shared with the runtimes that have them in force, and with policies united from this one.
-    pub(crate) dependencies: BTreeMap<String, Arc<Dependency>>,
-    pub(crate) resources: BTreeMap<String, Resource>,
+    pub(crate) dependencies: Names<Arc<Dependency>>,
+    pub(crate) resources: Names<Resource>,
 }
 
 impl Policy {
@@ -80,7 +80,7 @@ impl Policy {
 
     /// The dependency or operation whose name is nearest to this one.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        nearest(name, self.inner.dependencies.keys().map(String::as_str))
+        nearest(name, self.inner.dependencies.names().map(String::as_str))
     }
 
     /// Every effective value that differs in `newer`, with what the change does to running state; also dependencies
@@ -138,7 +138,7 @@ impl Policy {
     pub fn resources(&self) -> impl Iterator<Item = (&str, &Resource)> {
         self.inner
             .resources
-            .iter()
+            .each()
             .map(|(name, resource)| (name.as_str(), resource))
     }
 }

@@ -3,13 +3,13 @@
 mod hint;
 mod repeat;
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use toml::de::{DeTable, Error};
 
 use crate::fault::{Fault, FaultName};
 use crate::locate::Text;
+use crate::names::Names;
 use crate::walk::MAX_FAULTS;
 
 use hint::Hints;
@@ -61,7 +61,7 @@ pub(crate) struct Syntax {
     /// the other faults of the file are found as well.
     pub(crate) mended: Option<String>,
     /// The paths of the keys on those lines: they are written, if not readable, and so are not missing.
-    pub(crate) lost: BTreeSet<String>,
+    pub(crate) lost: Names<()>,
     /// The tree lacks more than that, so that nothing may be called missing.
     pub(crate) partial: bool,
 }
@@ -72,13 +72,13 @@ pub(crate) fn judge(text: &Text<'_>, file: &str, errors: &[Error]) -> Syntax {
     let (mut faults, mut bad_lines, rest) = open_lists(text, &hints, errors);
     let errors = rest.as_deref().unwrap_or(errors);
     let mut more = 0;
-    let (mut partial, mut lost) = (false, BTreeSet::new());
+    let (mut partial, mut lost) = (false, Names::default());
     let (mut mended, mut second) = (None::<String>, None::<Vec<Error>>);
     // What is wrong with a value the parser says only where the lines are lines: each reading may find more.
     for _ in 0..READINGS {
-        let mut new_lines = BTreeSet::new();
+        let mut new_lines = Lines::default();
         if mended.is_none() {
-            new_lines.append(&mut bad_lines);
+            new_lines = std::mem::take(&mut bad_lines);
         }
         for error in second
             .as_deref()
@@ -88,7 +88,7 @@ pub(crate) fn judge(text: &Text<'_>, file: &str, errors: &[Error]) -> Syntax {
         {
             let span = span_of(error, text);
             let line = text.line_index(span.start);
-            if bad_lines.contains(&line) || !new_lines.insert(line) {
+            if bad_lines.has(line) || !new_lines.insert(line) {
                 continue;
             }
             if faults.len() < MAX_FAULTS {
@@ -97,20 +97,22 @@ pub(crate) fn judge(text: &Text<'_>, file: &str, errors: &[Error]) -> Syntax {
                 more += 1;
             }
         }
-        if new_lines.is_empty() {
+        if new_lines.0.is_empty() {
             break;
         }
         let mut bytes = mended.map_or_else(|| text.text.as_bytes().to_vec(), String::into_bytes);
-        for index in &new_lines {
+        for index in &new_lines.0 {
             bytes[text.line_range(*index)].fill(b' ');
             if let Some(path) = hints.path_of_line(*index) {
-                lost.insert(path);
+                lost.insert(path, ());
             } else {
                 partial = true;
                 blank_table(text, *index, &mut bytes);
             }
         }
-        bad_lines.append(&mut new_lines);
+        for line in new_lines.0 {
+            bad_lines.insert(line);
+        }
         let whole = String::from_utf8(bytes).expect(WHOLE_LINES);
         second = Some(DeTable::parse_recoverable(&whole).1);
         mended = Some(whole);
@@ -131,20 +133,35 @@ pub(crate) fn judge(text: &Text<'_>, file: &str, errors: &[Error]) -> Syntax {
     }
 }
 
+/// Numbers of lines, in order. Who finds them finds them nearly so, and then another costs a look at the last.
+#[derive(Default)]
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn has(&self, line: usize) -> bool {
+        self.0.binary_search(&line).is_ok()
+    }
+
+    /// Whether it was not there before.
+    fn insert(&mut self, line: usize) -> bool {
+        let place = self.0.binary_search(&line);
+        if let Err(at) = place {
+            self.0.insert(at, line);
+        }
+        place.is_err()
+    }
+}
+
 /// How often a text with mistakes is read at most.
 const READINGS: usize = 4;
 const WHOLE_LINES: &str = "whole lines are whole characters, and blanks are ASCII";
 
 /// A list that is never closed swallows the lines below it, and the parser complains of each: it is told once, blanked
 /// with its lines, and the text read again.
-fn open_lists(
-    text: &Text<'_>,
-    hints: &Hints<'_, '_>,
-    errors: &[Error],
-) -> (Vec<Fault>, BTreeSet<usize>, Option<Vec<Error>>) {
+fn open_lists(text: &Text<'_>, hints: &Hints<'_, '_>, errors: &[Error]) -> (Vec<Fault>, Lines, Option<Vec<Error>>) {
     /// Each costs another reading.
     const MOST: usize = 8;
-    let (mut faults, mut bad_lines, mut rest) = (Vec::new(), BTreeSet::new(), None::<Vec<Error>>);
+    let (mut faults, mut bad_lines, mut rest) = (Vec::new(), Lines::default(), None::<Vec<Error>>);
     while faults.len() < MOST {
         let errors = rest.as_deref().unwrap_or(errors);
         let about_lists = errors.iter().filter(|error| error.message().contains("array"));
@@ -157,12 +174,14 @@ fn open_lists(
         let below = hints.path_of_line(first).is_some() || text.line(first).trim_start().starts_with('[');
         let Some((fault, opened)) = hints
             .open_list(first)
-            .filter(|(_, opened)| below && !bad_lines.contains(opened))
+            .filter(|(_, opened)| below && !bad_lines.has(*opened))
         else {
             break;
         };
         faults.push(fault);
-        bad_lines.extend(opened..first);
+        for line in opened..first {
+            bad_lines.insert(line);
+        }
         rest = Some(DeTable::parse_recoverable(&blanked(text, &bad_lines)).1);
     }
     (faults, bad_lines, rest)
@@ -177,9 +196,9 @@ fn span_of(error: &Error, text: &Text<'_>) -> Range<usize> {
 }
 
 /// The text with blanks in place of some lines, every other byte where it was.
-fn blanked(text: &Text<'_>, lines: &BTreeSet<usize>) -> String {
+fn blanked(text: &Text<'_>, lines: &Lines) -> String {
     let mut bytes = text.text.as_bytes().to_vec();
-    for index in lines {
+    for index in &lines.0 {
         bytes[text.line_range(*index)].fill(b' ');
     }
     String::from_utf8(bytes).expect(WHOLE_LINES)
@@ -271,7 +290,7 @@ pub(crate) fn precheck(text: &Text<'_>, file: &str) -> Vec<Fault> {
 fn strange_characters(text: &Text<'_>, file: &str) -> Vec<Fault> {
     let bytes = text.text.as_bytes();
     let mut faults = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut seen = Vec::new();
     for (at, byte) in bytes.iter().copied().enumerate() {
         let why = match byte {
             b'\r' if bytes.get(at + 1) != Some(&b'\n') => {
@@ -289,7 +308,8 @@ fn strange_characters(text: &Text<'_>, file: &str) -> Vec<Fault> {
             _ => continue,
         };
         // One kind is one cause: a thousand of them need one message.
-        if seen.insert(byte) {
+        if !seen.contains(&byte) {
+            seen.push(byte);
             let width = if byte == 0xEF { 3 } else { 1 };
             let message = if why.starts_with("a control") {
                 format!("U+{byte:04X} is {why}")

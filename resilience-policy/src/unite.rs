@@ -1,6 +1,5 @@
 //! Policies of several packages in one binary, united by the names of their dependencies.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diff::path;
@@ -8,6 +7,7 @@ use crate::error::PolicyError;
 use crate::fault::{Fault, FaultName, Related};
 use crate::hash;
 use crate::locate::Place;
+use crate::names::{Names, sorted};
 use crate::policy::{Dependency, Inner, Policy, Resource};
 use crate::reference::Id;
 
@@ -15,17 +15,17 @@ pub(crate) fn unite(parts: &[(&str, Policy)]) -> Result<Policy, PolicyError> {
     let Some((_, first)) = parts.first() else {
         return Policy::from_toml("version = 1\n");
     };
-    let mut dependencies: BTreeMap<String, (usize, Arc<Dependency>)> = BTreeMap::new();
-    let mut resources: BTreeMap<String, (usize, Resource)> = BTreeMap::new();
+    let mut dependencies: Names<(usize, Arc<Dependency>)> = Names::default();
+    let mut resources: Names<(usize, Resource)> = Names::default();
     let mut faults = Vec::new();
     for (at, (_, policy)) in parts.iter().enumerate() {
-        for (name, dependency) in &policy.inner.dependencies {
+        for (name, dependency) in policy.inner.dependencies.each() {
             match dependencies.get(name) {
                 Some((before, other)) => differences(parts, (*before, other), (at, dependency), &mut faults),
-                None => drop(dependencies.insert(name.clone(), (at, Arc::clone(dependency)))),
+                None => dependencies.insert(name.clone(), (at, Arc::clone(dependency))),
             }
         }
-        for (name, resource) in &policy.inner.resources {
+        for (name, resource) in policy.inner.resources.each() {
             match resources.get(name) {
                 Some((before, other)) if other.capacity != resource.capacity => {
                     let key = format!("resource.{name}.capacity");
@@ -39,21 +39,14 @@ pub(crate) fn unite(parts: &[(&str, Policy)]) -> Result<Policy, PolicyError> {
                     ));
                 }
                 Some(_) => {}
-                None => drop(resources.insert(name.clone(), (at, resource.clone()))),
+                None => resources.insert(name.clone(), (at, resource.clone())),
             }
         }
     }
     if !faults.is_empty() {
         return Err(PolicyError::new(faults));
     }
-    let dependencies = dependencies
-        .into_iter()
-        .map(|(name, (_, dependency))| (name, dependency))
-        .collect();
-    let resources = resources
-        .into_iter()
-        .map(|(name, (_, resource))| (name, resource))
-        .collect();
+    let (dependencies, resources) = (dependencies.map(|(_, one)| one), resources.map(|(_, one)| one));
     let runtime = first.runtime().clone();
     let fleet = first.fleet().cloned();
     let hash = hash::of(&runtime, fleet.as_ref(), &dependencies, &resources);
@@ -76,9 +69,7 @@ fn differences(
     (at, new): (usize, &Dependency),
     faults: &mut Vec<Fault>,
 ) {
-    let mut keys = Id::ALL.to_vec();
-    keys.sort_unstable_by_key(|id| id.key().path);
-    for id in keys {
+    for id in sorted(Id::ALL.to_vec(), |one, other| one.key().path.cmp(other.key().path)) {
         let text = |dependency: &Dependency| {
             let value = dependency.value(id);
             value.map_or_else(|| "none".into(), |value| value.to_string())

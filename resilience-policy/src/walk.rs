@@ -1,6 +1,5 @@
 //! One walk over the tree of a file, against the reference: every value read, every key known or at fault.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml::Spanned;
@@ -10,6 +9,7 @@ use crate::fault::{Fault, FaultName};
 use crate::level::{Entry, Level, Presence, Scope, Where, Written, full};
 use crate::locate::Text;
 use crate::name::{RULE, refusal, shown};
+use crate::names::{Names, sorted};
 use crate::reference::{Id, Table};
 use crate::unknown;
 use crate::value::{self, Known, type_of};
@@ -27,12 +27,12 @@ pub(crate) struct Walk<'t, 'a> {
     /// Faults that were only counted.
     pub(crate) more: usize,
     /// Paths of keys whose lines could not be read.
-    lost: &'t BTreeSet<String>,
+    lost: &'t Names<()>,
     known: Known,
 }
 
 impl<'t, 'a> Walk<'t, 'a> {
-    pub(crate) fn new(text: &'t Text<'a>, file: &'t str, lost: &'t BTreeSet<String>) -> Self {
+    pub(crate) fn new(text: &'t Text<'a>, file: &'t str, lost: &'t Names<()>) -> Self {
         Self {
             text,
             file,
@@ -53,9 +53,9 @@ impl<'t, 'a> Walk<'t, 'a> {
             runtime: Level::new("runtime", 0..0),
             fleet: None,
             defaults: None,
-            templates: BTreeMap::new(),
-            dependencies: BTreeMap::new(),
-            resources: BTreeMap::new(),
+            templates: Names::default(),
+            dependencies: Names::default(),
+            resources: Names::default(),
             known: Known::default(),
         };
         let mut top = Level::new("", 0..0);
@@ -134,7 +134,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         } else {
             format!("{}.{path}", level.path)
         };
-        if self.lost.contains(&key) {
+        if self.lost.has(&key) {
             return;
         }
         let fault = Fault::new(FaultName::MissingKey, self.file, key, message)
@@ -150,10 +150,10 @@ impl<'t, 'a> Walk<'t, 'a> {
         full
     }
 
-    fn dependency(&mut self, name: &str, span: Range<usize>, table: &DeTable<'_>) -> (Level, BTreeMap<String, Level>) {
+    fn dependency(&mut self, name: &str, span: Range<usize>, table: &DeTable<'_>) -> (Level, Names<Level>) {
         let path = format!("dependency.{name}");
         let level = self.level(path.clone(), span, table, Scope::Dependency);
-        let mut operations = BTreeMap::new();
+        let mut operations = Names::default();
         if let Some((key, value)) = table.get_key_value("operation") {
             let below = format!("{path}.operation");
             if let DeValue::Table(table) = value.get_ref() {
@@ -171,7 +171,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     /// The tables below `[dependency]` and its like, by checked name.
     fn named<'v, 'd>(&mut self, below: &str, table: &'v DeTable<'d>) -> Vec<(String, Range<usize>, &'v DeTable<'d>)> {
         let mut found = Vec::new();
-        let mut alike: BTreeMap<String, (String, Range<usize>)> = BTreeMap::new();
+        let mut alike: Names<(String, Range<usize>)> = Names::default();
         for (key, value) in in_order(table) {
             let name = key.get_ref().as_ref();
             let path = format!("{below}.{}", shown(name));
@@ -224,7 +224,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
         }
         let below = level.path.len() + 1;
-        for path in self.lost.iter().filter(|path| {
+        for path in self.lost.names().filter(|path| {
             path.strip_prefix(level.path.as_str())
                 .is_some_and(|rest| rest.starts_with('.'))
         }) {
@@ -336,10 +336,10 @@ fn last(id: Id) -> &'static str {
 }
 
 /// The parser sorts by key; people read from top to bottom.
-fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Entries<'t, 'a> {
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
-    entries
+pub(crate) fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Entries<'t, 'a> {
+    sorted(table.iter().collect(), |(one, _), (other, _)| {
+        one.span().start.cmp(&other.span().start)
+    })
 }
 
 fn known(tree: &DeTable<'_>) -> Known {

@@ -9,6 +9,7 @@
 use std::fmt;
 
 use resilience_policy::Policy;
+use resilience_policy::names::sorted;
 
 use crate::private::Form;
 use crate::site::{self, Site};
@@ -50,12 +51,11 @@ impl fmt::Display for Circle {
 /// Every circle, one a function: the shortest.
 pub(crate) fn find(policy: &Policy) -> Vec<Circle> {
     let sites: Vec<_> = site::all().map(Function::of).collect();
-    let mut circles: Vec<_> = sites
+    let circles = sites
         .iter()
         .filter_map(|function| from(function, &sites, policy))
         .collect();
-    circles.sort_by(|one, other| one.functions.cmp(&other.functions));
-    circles
+    sorted(circles, |one, other| one.functions.cmp(&other.functions))
 }
 
 /// The shortest way from the fallbacks of `first` to its own dependency.

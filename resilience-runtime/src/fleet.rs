@@ -3,8 +3,6 @@
 
 mod pool;
 
-use std::collections::BTreeMap;
-
 use serde_core::de::{Deserialize, Deserializer};
 use serde_core::ser::{Serialize, Serializer};
 
@@ -22,7 +20,7 @@ pub struct Counted {
     /// One runtime of one process; another one after a restart.
     from: u64,
     instance: String,
-    breakers: BTreeMap<String, Vec<Part>>,
+    breakers: Vec<(String, Vec<Part>)>,
 }
 
 /// Counts that belong together, and how long ago the first of them was made, in milliseconds.
@@ -61,7 +59,7 @@ impl Serialize for Counted {
 
 impl<'de> Deserialize<'de> for Counted {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (from, instance, breakers) = Wire::<String, BTreeMap<String, Vec<Part>>>::deserialize(deserializer)?;
+        let (from, instance, breakers) = Wire::<String, Vec<(String, Vec<Part>)>>::deserialize(deserializer)?;
         Ok(Self {
             from,
             instance,

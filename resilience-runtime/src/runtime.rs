@@ -10,7 +10,7 @@ mod overrides;
 mod record;
 mod reload;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,7 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use resilience_policy::Policy;
+use resilience_policy::names::{Names, sorted};
 
 pub(crate) use compiled_in::entry as compiled_in_entry;
 pub(crate) use compiled_in::policy as compiled_in_policy;
@@ -69,7 +70,7 @@ pub struct Runtime {
 struct Inner {
     entries: ArcSwap<HashMap<Box<str>, Arc<Entry>>>,
     /// State outlives its entry: a name that a reload removes and another brings back is what it was.
-    states: Mutex<BTreeMap<String, Arc<State>>>,
+    states: Mutex<Names<Arc<State>>>,
     policy: ArcSwap<InForce>,
     instance: Arc<str>,
     overrides: Mutex<Overrides>,
@@ -109,7 +110,7 @@ impl Runtime {
         let runtime = Self {
             inner: Arc::new(Inner {
                 entries: ArcSwap::from_pointee(HashMap::new()),
-                states: Mutex::new(BTreeMap::new()),
+                states: Mutex::new(Names::default()),
                 policy: ArcSwap::from_pointee(InForce {
                     policy: policy.clone(),
                     loaded_at: clock::wall(),
@@ -293,15 +294,15 @@ impl Runtime {
         let old = self.inner.entries.load_full();
         let hash: Arc<str> = policy.hash().into();
         let mut entries: HashMap<Box<str>, Arc<Entry>> = HashMap::new();
-        let mut sharers: HashMap<&str, Vec<Arc<State>>> = HashMap::new();
+        let mut sharers: Names<Vec<Arc<State>>> = Names::default();
         for settings in policy.shared() {
-            let own = Arc::clone(states.entry(settings.name.clone()).or_default());
-            let parent = settings.parent.as_ref().map_or_else(
-                || Arc::clone(&own),
-                |parent| Arc::clone(states.entry(parent.clone()).or_default()),
-            );
+            let own = Arc::clone(states.get_or_default(&settings.name));
+            let parent = settings
+                .parent
+                .as_ref()
+                .map_or_else(|| Arc::clone(&own), |parent| Arc::clone(states.get_or_default(parent)));
             if let Some(parent) = settings.parent.as_deref().filter(|_| settings.breaker_shared) {
-                sharers.entry(parent).or_default().push(Arc::clone(&own));
+                sharers.get_or_default(parent).push(Arc::clone(&own));
             }
             let renumbered = own.take_numbers(settings, now);
             if renumbered.emptied {
@@ -329,8 +330,8 @@ impl Runtime {
             };
             entries.insert(settings.name.as_str().into(), entry);
         }
-        for (name, state) in &*states {
-            state.shared_by(sharers.remove(name.as_str()).unwrap_or_default());
+        for (name, state) in states.each() {
+            state.shared_by(sharers.get_mut(name).map(std::mem::take).unwrap_or_default());
         }
         #[cfg(feature = "metrics")]
         for (name, entry) in &*old {
@@ -430,12 +431,11 @@ fn reloaded(runtime: &Runtime, report: &ReloadReport) {
 
 /// Every site of the process, for those who ask which functions name a dependency.
 pub(crate) fn functions_of(dependency: &str) -> Vec<String> {
-    let mut functions: Vec<_> = site::all()
+    let functions = site::all()
         .filter(|site| site.spec().dependency == dependency)
         .map(Site::path)
         .collect();
-    functions.sort();
-    functions
+    sorted(functions, Ord::cmp)
 }
 
 /// The functions that name a dependency or an operation of it: an operation's fallbacks are its dependency's, unless it
@@ -449,11 +449,11 @@ pub(crate) fn sites_of(dependency: &str) -> impl Iterator<Item = &'static Site> 
 
 /// The kinds of fallback that functions have which name a dependency.
 pub(crate) fn forms_of(dependency: &str) -> Vec<&'static str> {
-    let mut forms: Vec<_> = sites_of(dependency)
+    let forms: Vec<_> = sites_of(dependency)
         .flat_map(|site| site.spec().forms)
         .map(Form::kind)
         .collect();
-    forms.sort_unstable();
+    let mut forms = sorted(forms, Ord::cmp);
     forms.dedup();
     forms
 }

@@ -211,15 +211,12 @@ impl Runtime {
         let in_force = self.in_force();
         let refusal = self.refusal();
         let reloads = self.reloads();
-        let dependencies = self
-            .entries()
-            .iter()
-            .map(|(name, entry)| {
-                let mut found = collect::of_entry(entry);
-                found.others = self.others(entry).map(record::others);
-                (name.to_string(), found)
-            })
-            .collect();
+        let mut dependencies = BTreeMap::new();
+        for (name, entry) in self.entries().iter() {
+            let mut found = collect::of_entry(entry);
+            found.others = self.others(entry).map(record::others);
+            dependencies.insert(name.to_string(), found);
+        }
         Snapshot {
             instance: self.instance().to_owned(),
             policy: PolicySnapshot {

@@ -3,7 +3,6 @@
 
 mod changes;
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use resilience_policy::names::Names;
 use resilience_policy::{Policy, overrides};
 
 use crate::clock;
@@ -152,7 +152,7 @@ impl Watcher {
         }
         match self.overrides.look() {
             Change::None => {}
-            Change::Missing => self.runtime.take_overrides(BTreeMap::new()),
+            Change::Missing => self.runtime.take_overrides(Names::default()),
             Change::Unreadable(error) => self.refuse_overrides(&error),
             Change::Content(bytes) => self.take_overrides(&bytes),
         }
@@ -203,7 +203,8 @@ impl Watcher {
                 for entry in &entries {
                     self.say_if_unknown(entry);
                 }
-                let entries = entries.into_iter().map(|entry| {
+                let mut said = Names::default();
+                for entry in entries {
                     let set = Override {
                         mode: entry.mode,
                         by: entry.by,
@@ -211,9 +212,9 @@ impl Watcher {
                         until: entry.until,
                         answer: entry.answer,
                     };
-                    (entry.name, set)
-                });
-                self.runtime.take_overrides(entries.collect());
+                    said.insert(entry.name, set);
+                }
+                self.runtime.take_overrides(said);
             }
             Err(error) => self.refuse_overrides(&error),
         }

@@ -114,11 +114,12 @@ pub(crate) const RUNTIME: &[Row] = &[
 /// The reader of the file. What has no row is free, below the crate's own arrow.
 #[rustfmt::skip] // a row is a line
 pub(crate) const POLICY: &[Row] = &[
-    row("check", "build chain environment error fault fleet hash level locate policy provenance reference rules syntax walk"),
-    row("policy", "check diff error fleet name provenance reference unite words"),
+    row("check", "build chain environment error fault fleet hash level locate names policy provenance reference rules syntax walk"),
+    row("policy", "check diff error fleet name names provenance reference unite words"),
     row("fleet", "level locate policy provenance reference value words"),
     row("locate", ""),
     row("name", ""),
+    row("names", ""),
     row("words", ""),
 ];
 

@@ -1,29 +1,26 @@
 //! Lints that look at several dependencies at once.
 
-use std::collections::BTreeMap;
-
 use super::{above, at_line};
 use crate::diff::path;
 use crate::fault::{Fault, Related};
 use crate::figures::Figures;
 use crate::locate::Text;
+use crate::names::Names;
 use crate::policy::{Dependency, Policy};
 use crate::reference::Id;
 
 /// Two operations that share one breaker: the one that fails opens it for the other.
 pub(super) fn mixed_operations(policy: &Policy, file: &str, text: &Text<'_>) -> Vec<Fault> {
-    let mut by_parent: BTreeMap<&str, Vec<&Dependency>> = BTreeMap::new();
+    let mut by_parent: Names<Vec<&Dependency>> = Names::default();
     for operation in policy
         .dependencies()
         .filter(|operation| operation.breaker_shared && operation.breaker.is_some())
     {
-        by_parent
-            .entry(operation.parent.as_deref().unwrap_or_default())
-            .or_default()
-            .push(operation);
+        let parent = operation.parent.as_deref().unwrap_or_default();
+        by_parent.get_or_default(parent).push(operation);
     }
     by_parent
-        .into_iter()
+        .each()
         .filter_map(|(parent, sharing)| {
             let dependency = policy.dependency(parent)?;
             let [first, second, ..] = sharing[..] else { return None };

@@ -11,6 +11,7 @@ use crate::fault::{Fault, FaultName};
 use crate::locate::Text;
 use crate::name::{nearest, refusal, shown};
 use crate::value::type_of;
+use crate::walk::in_order;
 use crate::words::Mode;
 
 pub(super) struct Reader<'t, 'a> {
@@ -24,9 +25,7 @@ pub(super) struct Reader<'t, 'a> {
 impl Reader<'_, '_> {
     pub(super) fn entries(&mut self, tree: &DeTable<'_>) -> Vec<Entry> {
         let mut entries = Vec::new();
-        let mut tables: Vec<_> = tree.iter().collect();
-        tables.sort_by_key(|(key, _)| key.span().start);
-        for (key, value) in tables {
+        for (key, value) in in_order(tree) {
             let name = key.get_ref().as_ref();
             let DeValue::Table(table) = value.get_ref() else {
                 if name != "version" {

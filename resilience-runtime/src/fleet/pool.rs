@@ -1,10 +1,11 @@
 //! What was heard of the others, and what is told of this instance. Times are those of this instance's own clock: what
 //! travels are ages.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
 use resilience_policy::Window as Shape;
+use resilience_policy::names::{Names, sorted};
 
 use super::{Counted, MILLI, Part};
 use crate::clock::nanos;
@@ -25,14 +26,14 @@ const UNTIMED: u64 = 600 * 1_000 * MILLI;
 pub(crate) struct Pool {
     me: u64,
     heard: BTreeMap<u64, Heard>,
-    told: BTreeMap<String, Told>,
+    told: Names<Told>,
 }
 
 /// What one other instance last said of each breaker.
 #[derive(Debug, Default)]
 struct Heard {
     instance: String,
-    breakers: BTreeMap<String, Vec<(u64, Totals)>>,
+    breakers: Names<Vec<(u64, Totals)>>,
 }
 
 /// What this instance says of one breaker.
@@ -62,7 +63,7 @@ impl Default for Pool {
             // Nobody else may come by the same number, whatever the two have in common.
             me: RandomState::new().hash_one("me"),
             heard: BTreeMap::new(),
-            told: BTreeMap::new(),
+            told: Names::default(),
         }
     }
 }
@@ -75,12 +76,9 @@ impl Pool {
         looks: impl IntoIterator<Item = (&'n str, Look)>,
         now: u64,
     ) -> Counted {
-        let mut breakers = BTreeMap::new();
+        let mut breakers = Vec::new();
         for (name, look) in looks {
-            let told = match self.told.get_mut(name) {
-                Some(told) => told,
-                None => self.told.entry(name.to_owned()).or_default(),
-            };
+            let told = self.told.get_or_default(name);
             let counted = told.counted(&look, now);
             if !look.is_quiet {
                 continue;
@@ -93,7 +91,7 @@ impl Pool {
             let parts = counted
                 .into_iter()
                 .map(|(at, counts)| Part::new(now.saturating_sub(at), counts));
-            breakers.insert(name.to_owned(), parts.collect());
+            breakers.push((name.to_owned(), parts.collect()));
         }
         Counted {
             from: self.me,
@@ -118,10 +116,10 @@ impl Pool {
             }
         }
         for heard in self.heard.values_mut() {
-            heard.breakers.retain(|_, parts| {
-                parts.retain(|(at, _)| now.saturating_sub(*at) < LONGEST);
-                !parts.is_empty()
-            });
+            heard
+                .breakers
+                .change(|_, parts| parts.retain(|(at, _)| now.saturating_sub(*at) < LONGEST));
+            heard.breakers.keep(|parts| !parts.is_empty());
         }
         self.heard.retain(|_, heard| !heard.breakers.is_empty());
     }
@@ -141,7 +139,7 @@ impl Pool {
     /// emptied belongs to a time that is over.
     pub(crate) fn others(&self, name: &str, look: &Look, now: u64) -> Others {
         let young = |at: u64| now.saturating_sub(at) < horizon(look.shape) && at >= look.emptied;
-        let mut parts: Vec<_> = self
+        let parts: Vec<_> = self
             .heard
             .iter()
             .filter_map(|(from, heard)| Some(((&heard.instance, from), heard.breakers.get(name)?)))
@@ -149,20 +147,24 @@ impl Pool {
             .filter(|((at, _), _)| young(*at))
             .collect();
         // By name where they are as old, so that the same counts give the same judgement.
-        parts.sort_by_key(|((at, _), who)| (std::cmp::Reverse(*at), *who));
+        let parts = sorted(parts, |((at, _), who), ((than, _), other)| {
+            than.cmp(at).then_with(|| who.cmp(other))
+        });
         let room = match look.shape {
             Shape::Calls(calls) => calls.saturating_sub(look.totals.calls),
             Shape::Time(_) => u32::MAX,
         };
         let mut totals = Totals::default();
-        let mut counted = BTreeSet::new();
+        let mut counted = Vec::new();
         for ((_, counts), who) in parts {
             if totals.calls >= room {
                 break;
             }
             totals = totals.and(*counts);
-            counted.insert(who);
+            counted.push(who);
         }
+        let mut counted = sorted(counted, Ord::cmp);
+        counted.dedup();
         let mut instances: Vec<String> = counted.iter().map(|(instance, _)| (*instance).clone()).collect();
         instances.dedup();
         Others {

@@ -1,9 +1,9 @@
 //! The policy that is in the binary: the texts of its packages as of the build, united.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use resilience_policy::names::Names;
 use resilience_policy::{Policy, PolicyError};
 
 use super::Runtime;
@@ -14,13 +14,13 @@ use crate::site::{self, Site};
 struct CompiledIn {
     united: Runtime,
     /// Filled only when the texts disagree: each function then keeps its own text's numbers.
-    alone: BTreeMap<&'static str, Runtime>,
+    alone: Names<Runtime>,
 }
 
 static COMPILED_IN: LazyLock<CompiledIn> = LazyLock::new(|| match policy(&[]) {
     Ok(policy) => CompiledIn {
         united: Runtime::new(policy),
-        alone: BTreeMap::new(),
+        alone: Names::default(),
     },
     Err(error) => {
         ::tracing::warn!(
@@ -33,13 +33,12 @@ static COMPILED_IN: LazyLock<CompiledIn> = LazyLock::new(|| match policy(&[]) {
 
 /// Each package by itself. Who asks by name finds every name: of those that disagree the first package's.
 fn apart(texts: &Texts) -> CompiledIn {
-    let alone: BTreeMap<_, _> = texts
-        .iter()
-        .filter_map(|(package, (file, text))| {
-            let policy = Policy::parse(text.as_bytes(), Path::new(file), &[]).ok()?;
-            Some((*package, Runtime::new(policy)))
-        })
-        .collect();
+    let mut alone = Names::default();
+    for (package, (file, text)) in texts.each() {
+        if let Ok(policy) = Policy::parse(text.as_bytes(), Path::new(file), &[]) {
+            alone.insert(package.clone(), Runtime::new(policy));
+        }
+    }
     let united = alone.values().next().cloned().unwrap_or_else(empty);
     for runtime in alone.values() {
         united.adopt(runtime);
@@ -68,13 +67,13 @@ fn united(texts: &Texts, environment: &[(String, String)]) -> Result<Policy, Pol
         .map(|(file, text)| read(file, text, &[]))
         .collect::<Result<_, _>>()?;
     let mut parts = Vec::new();
-    for ((package, (file, text)), own) in texts.iter().zip(&plain) {
+    for ((package, (file, text)), own) in texts.each().zip(&plain) {
         // A variable is for the texts that have its name; one that none of them has is a fault of each.
         let concerned = |(variable, _): &&(String, String)| {
             names(own, variable) || !plain.iter().any(|other| names(other, variable))
         };
         let environment: Vec<_> = environment.iter().filter(concerned).cloned().collect();
-        parts.push((*package, read(file, text, &environment)?));
+        parts.push((package.as_str(), read(file, text, &environment)?));
     }
     if parts.len() == 1 {
         return Ok(parts.swap_remove(0).1);
@@ -112,12 +111,17 @@ pub(crate) fn entry(site: &'static Site) -> Arc<Entry> {
 }
 
 /// By package: the file's name and its text.
-type Texts = BTreeMap<&'static str, (&'static str, &'static str)>;
+type Texts = Names<(&'static str, &'static str)>;
 
 fn texts() -> Texts {
-    site::all()
-        .map(|site| (site.spec().package, (site.spec().policy_file, site.spec().policy)))
-        .collect()
+    let mut texts = Names::default();
+    for site in site::all() {
+        let spec = site.spec();
+        if !texts.has(spec.package) {
+            texts.insert(spec.package.to_owned(), (spec.policy_file, spec.policy));
+        }
+    }
+    texts
 }
 
 fn empty() -> Runtime {
@@ -147,7 +151,11 @@ mod tests {
     const B: &str = "version = 1\n[dependency.b]\nfail = \"open\"\n[dependency.b.operation.get]\n[dependency.both]\nfail = \"open\"\n";
 
     fn texts() -> Texts {
-        [("a", ("resilience.toml", A)), ("b", ("resilience.toml", B))].into()
+        let mut texts = Texts::default();
+        for (package, text) in [("a", A), ("b", B)] {
+            texts.insert(package.to_owned(), ("resilience.toml", text));
+        }
+        texts
     }
 
     fn variable(name: &str, value: &str) -> Vec<(String, String)> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use resilience_policy::Mode;
+use resilience_policy::names::sorted;
 
 use super::Runtime;
 use crate::clock;
@@ -145,9 +146,7 @@ impl Runtime {
             let look = breaker.look(now);
             Some((Arc::clone(entry), pinned, look))
         });
-        let mut all: Vec<_> = all.collect();
-        all.sort_by(|(one, ..), (other, ..)| one.name.cmp(&other.name));
-        all
+        sorted(all.collect(), |(one, ..), (other, ..)| one.name.cmp(&other.name))
     }
 
     fn lock_pool(&self) -> MutexGuard<'_, Pool> {

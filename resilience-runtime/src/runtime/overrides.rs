@@ -1,9 +1,10 @@
 //! The operator's hand over the policy: set in code or by the overrides file, the later one counts.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
+
+use resilience_policy::names::Names;
 
 use super::{Runtime, UnknownDependency};
 use crate::clock::{self, nanos};
@@ -18,9 +19,9 @@ const NOTICE: u64 = 60_000_000_000;
 /// The overrides of one runtime.
 #[derive(Debug, Default)]
 pub(crate) struct Overrides {
-    active: BTreeMap<String, Held>,
+    active: Names<Held>,
     /// What the file said last: an entry that did not change is not a new hand.
-    file: BTreeMap<String, Override>,
+    file: Names<Override>,
 }
 
 #[derive(Debug)]
@@ -88,12 +89,12 @@ impl Runtime {
     /// Takes what the overrides file says now. Only what changed there is a new hand; an entry that went away
     /// takes its hand off, unless a later one was set in code.
     #[cfg_attr(not(feature = "watch"), allow(dead_code))]
-    pub(crate) fn take_overrides(&self, entries: BTreeMap<String, Override>) {
+    pub(crate) fn take_overrides(&self, entries: Names<Override>) {
         let (changed, over) = self.with_overrides(|overrides| {
             let gone: Vec<_> = overrides
                 .file
-                .keys()
-                .filter(|name| !entries.contains_key(*name))
+                .names()
+                .filter(|name| !entries.has(name))
                 .cloned()
                 .collect();
             for name in gone {
@@ -103,8 +104,8 @@ impl Runtime {
             }
             let now = clock::wall();
             let (changed, over): (Vec<_>, Vec<_>) = entries
-                .iter()
-                .filter(|(name, set)| overrides.file.get(*name) != Some(*set))
+                .each()
+                .filter(|(name, set)| overrides.file.get(name) != Some(*set))
                 .map(|(name, set)| (name.clone(), set.clone()))
                 .partition(|(_, set)| set.until > now);
             for (name, set) in &changed {
@@ -140,7 +141,7 @@ impl Runtime {
         let (near, over) = self.with_overrides(|overrides| {
             let over: Vec<_> = overrides
                 .active
-                .iter()
+                .each()
                 .filter(|(_, held)| now >= held.active.until)
                 .map(|(name, _)| name.clone())
                 .collect();
@@ -149,13 +150,13 @@ impl Runtime {
                 .filter_map(|name| overrides.active.remove(&name).map(|held| (name, held.active)))
                 .collect();
             let mut near = Vec::new();
-            for (name, held) in &mut overrides.active {
+            overrides.active.change(|name, held| {
                 let left = held.active.until - now;
                 if left <= NOTICE && !held.announced {
                     held.announced = true;
                     near.push((name.clone(), Arc::clone(&held.active), left / 1_000_000_000));
                 }
-            }
+            });
             (near, over)
         });
         if !over.is_empty() {

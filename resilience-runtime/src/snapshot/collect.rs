@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use resilience_policy::names::sorted;
 use resilience_policy::{Dependency as Settings, FailureKind};
 
 use super::{DependencySnapshot, OverrideSnapshot, UntriedSnapshot, in_flight, record, unix};
@@ -75,21 +76,19 @@ pub(super) fn of_entry(entry: &Entry) -> DependencySnapshot {
             .collect(),
         openings,
         flapping: openings >= FLAPPING,
-        outcomes: CallOutcome::ALL
-            .into_iter()
-            .map(|outcome| (outcome.as_str(), ended[outcome as usize].iter().sum()))
-            .collect(),
-        served: Served::ALL
-            .into_iter()
-            .map(|served| (served.as_str(), ended.iter().map(|row| row[served as usize]).sum()))
-            .collect(),
+        outcomes: counted(
+            CallOutcome::ALL
+                .iter()
+                .map(|outcome| (outcome.as_str(), ended[*outcome as usize].iter().sum())),
+        ),
+        served: counted(
+            Served::ALL
+                .iter()
+                .map(|served| (served.as_str(), ended.iter().map(|row| row[*served as usize]).sum())),
+        ),
         uncounted: uncounted(&counts, settings),
         attempts: by_word(&counts),
-        rejections: own
-            .tally
-            .rejections()
-            .map(|(reason, count)| (reason.as_str(), count))
-            .collect(),
+        rejections: counted(own.tally.rejections().map(|(reason, count)| (reason.as_str(), count))),
         retries: own.attempts.retries(),
         probes: history.map(|history| probes(history.probes())).unwrap_or_default(),
         never_ran: never_ran(&pinned, &entry.name),
@@ -115,16 +114,20 @@ fn of_override(active: &Active) -> OverrideSnapshot {
     }
 }
 
+/// Not collected: that sorts first, and would be compiled for each of these once more.
+fn counted(counts: impl Iterator<Item = (&'static str, u64)>) -> BTreeMap<&'static str, u64> {
+    let mut by_word = BTreeMap::new();
+    by_word.extend(counts);
+    by_word
+}
+
 /// Attempts by the word of their outcome, of a failure by its kind.
 fn by_word(counts: &Counts) -> BTreeMap<&'static str, u64> {
     let word = |ending| match ending {
         Ending::Failure(kind) => FailureKind::as_str(kind),
         ending => ending.outcome(),
     };
-    Ending::ALL
-        .into_iter()
-        .map(|ending| (word(ending), counts.of(ending)))
-        .collect()
+    counted(Ending::ALL.iter().map(|ending| (word(*ending), counts.of(*ending))))
 }
 
 fn uncounted(counts: &Counts, settings: &Settings) -> BTreeMap<&'static str, u64> {
@@ -133,7 +136,7 @@ fn uncounted(counts: &Counts, settings: &Settings) -> BTreeMap<&'static str, u64
         .filter(|kind| !settings.failures.contains(**kind))
         .map(|kind| (kind.as_str(), counts.of(Ending::Failure(*kind))));
     let neither = [Ending::Throttled, Ending::Ignored].map(|ending| (ending.outcome(), counts.of(ending)));
-    unlisted.chain(neither).filter(|(_, count)| *count > 0).collect()
+    counted(unlisted.chain(neither).filter(|(_, count)| *count > 0))
 }
 
 /// Probes by the word of their outcome; failures of all kinds together.
@@ -170,8 +173,7 @@ fn untried(pinned: &Pinned, name: &str) -> Vec<UntriedSnapshot> {
             }
         }
     }
-    found.sort_by(|one, other| one.function.cmp(&other.function));
-    found
+    sorted(found, |one, other| one.function.cmp(&other.function))
 }
 
 fn may_answer(kind: &str) -> bool {

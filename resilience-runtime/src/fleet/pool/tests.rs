@@ -139,10 +139,7 @@ fn a_window_of_calls_is_told_by_what_came_between_two_looks() {
     told(&mut there, untimed([1, 0, 0, 0], 0), 0);
     told(&mut there, untimed([1, 0, 0, 0], 0), MINUTE);
     let said = told(&mut there, untimed([3, 2, 0, 2], 0), 2 * MINUTE);
-    assert_eq!(
-        said.breakers["payrail"],
-        [Part(120_000, 1, 0, 0, 0), Part(0, 2, 2, 0, 2)]
-    );
+    assert_eq!(said.breakers[0].1, [Part(120_000, 1, 0, 0, 0), Part(0, 2, 2, 0, 2)]);
     here.hear(&[said], |_| true, 2 * MINUTE);
     let own = untimed([1, 1, 0, 1], 0);
     assert_eq!(heard(&here, &own, 2 * MINUTE), (3, 2));
@@ -156,12 +153,12 @@ fn a_window_of_calls_is_told_by_what_came_between_two_looks() {
         is_closed: false,
         ..untimed([3, 2, 0, 2], 1)
     };
-    assert_eq!(told(&mut there, open, 3 * MINUTE).breakers["payrail"].len(), 2);
+    assert_eq!(told(&mut there, open, 3 * MINUTE).breakers[0].1.len(), 2);
     let said = told(&mut there, untimed([3, 0, 0, 0], 3), 4 * MINUTE);
-    assert_eq!(said.breakers["payrail"], [Part(0, 3, 0, 0, 0)]);
+    assert_eq!(said.breakers[0].1, [Part(0, 3, 0, 0, 0)]);
     // Emptied by a hand, in the same period.
     let said = told(&mut there, untimed([1, 0, 0, 0], 3), 5 * MINUTE);
-    assert_eq!(said.breakers["payrail"], [Part(0, 1, 0, 0, 0)]);
+    assert_eq!(said.breakers[0].1, [Part(0, 1, 0, 0, 0)]);
     told(&mut there, untimed([20, 0, 0, 0], 3), 6 * MINUTE);
     assert!(
         told(&mut there, untimed([20, 1, 0, 1], 3), 6 * MINUTE)
@@ -197,8 +194,8 @@ fn what_cannot_be_counts_and_whom_nobody_knows_is_left_out() {
         Part(0, 9, 3, 0, 1),
         Part(u64::MAX, 1, 1, 0, 1),
     ];
-    said.breakers.get_mut("payrail").unwrap().extend(nonsense);
-    said.breakers.insert("unknown".to_owned(), vec![Part(0, 1, 0, 0, 0)]);
+    said.breakers[0].1.extend(nonsense);
+    said.breakers.push(("unknown".to_owned(), vec![Part(0, 1, 0, 0, 0)]));
     here.hear(&[said], |name| name == "payrail", 2 * LONGEST);
     assert_eq!(heard(&here, &timed(&[]), 2 * LONGEST), (2, 1));
     assert_eq!(here.heard.values().map(|heard| heard.breakers.len()).sum::<usize>(), 1);
