@@ -160,6 +160,11 @@ impl Both {
     fn trip(&mut self) {
         let made = self.shell.trip(Cause::Trip, self.now);
         assert_eq!(made, self.plain.trip(Cause::Trip, self.now));
+        assert_eq!(
+            self.plain.room(),
+            state::Room::default(),
+            "nothing is written into it now"
+        );
     }
 }
 

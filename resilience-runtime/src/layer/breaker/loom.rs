@@ -321,3 +321,21 @@ fn a_good_result_beside_a_reload_counts_where_its_window_stands() {
         assert!(matches!(totals(&breaker, 0), (0 | 1, 0)));
     });
 }
+
+#[test]
+fn a_good_result_beside_a_reload_waits_for_no_slice_that_is_over() {
+    let other = numbers("window = \"32s\"\nminimum_calls = 9");
+    model("window = \"9 calls\"\nminimum_calls = 9", move |breaker| {
+        let other = other.clone();
+        let settle = |breaker: &Breaker, at: u64| assert_eq!(breaker.settle(Permit::ordinary(0), GOOD, || at), None);
+        let a = beside(&breaker, move |breaker| {
+            assert!(breaker.renumber(&other));
+            settle(breaker, 0);
+        });
+        settle(&breaker, 5 * S);
+        a.join().unwrap();
+        // It went with the window before, or stays until the end of its own time.
+        let (all, left) = (totals(&breaker, 5 * S).0, totals(&breaker, 33 * S).0);
+        assert!(if all == 1 { left == 0 } else { all == 2 && left > 0 }, "{all} {left}");
+    });
+}
