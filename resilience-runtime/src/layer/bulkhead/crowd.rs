@@ -206,3 +206,20 @@ fn few_slots_keyed_slots_and_a_full_bulkhead_have_no_reserves() {
     assert!(opened(20, None, 10) && !opened(20, None, 11));
     assert!(!opened(20, Some(5), 0));
 }
+
+#[test]
+fn no_reserves_are_opened_past_who_waits() {
+    let bulkhead = Bulkhead::new(4, None);
+    let held: Vec<_> = (0..4).map(|_| bulkhead.try_acquire(None).unwrap()).collect();
+    let waiter = bulkhead.join(None, 1).unwrap().unwrap_err();
+    // Three were given back, and who did that has not come to serve the line yet.
+    bulkhead.word().fetch_sub(3, Ordering::Release);
+    bulkhead.open(&bulkhead.lock());
+    assert!(!has_reserves(bulkhead.word().load(Ordering::Relaxed)));
+    bulkhead.serve_line();
+    let slot = wait(&bulkhead, &waiter);
+    for slot in held.into_iter().take(1).chain([slot]) {
+        bulkhead.release(slot, None);
+    }
+    at_rest(&bulkhead, 4);
+}

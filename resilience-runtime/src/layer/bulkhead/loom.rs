@@ -88,10 +88,13 @@ fn come(bulkhead: &Bulkhead, key: Key) -> Came {
     if let Some(slot) = bulkhead.try_acquire(key) {
         return Came::Inside(slot);
     }
-    let ticket = match bulkhead.join(key, 9).unwrap() {
-        Ok(slot) => return Came::Inside(slot),
-        Err(ticket) => ticket,
-    };
+    match bulkhead.join(key, 9).unwrap() {
+        Ok(slot) => Came::Inside(slot),
+        Err(ticket) => wait(bulkhead, ticket),
+    }
+}
+
+fn wait(bulkhead: &Bulkhead, ticket: Ticket) -> Came {
     let woken = std::sync::Arc::new(Woken(AtomicBool::new(false)));
     match bulkhead.poll_wait(&ticket, &std::sync::Arc::clone(&woken).into()) {
         Poll::Ready(slot) => Came::Inside(slot),
@@ -278,6 +281,23 @@ fn a_slot_put_by_reaches_who_joins_in_that_moment() {
     });
 }
 
+/// Reserves may be opened between the look for a slot and the place in the line.
+#[test]
+fn who_joins_while_reserves_are_open_closes_them() {
+    reserving(1, None, |bulkhead| {
+        let running = bulkhead.try_acquire(None).unwrap();
+        let a = beside(&bulkhead, |bulkhead| match bulkhead.join(None, 9).unwrap() {
+            Ok(slot) => Came::Inside(slot),
+            Err(ticket) => wait(bulkhead, ticket),
+        });
+        bulkhead.release(running, None);
+        let slot = a.join().unwrap().slot(&bulkhead);
+        assert_eq!(counts(&bulkhead), (1, 0));
+        bulkhead.release(slot, None);
+        assert_eq!(counts(&bulkhead), (0, 0));
+    });
+}
+
 #[test]
 fn of_two_that_find_all_taken_one_gets_what_lies_in_reserve() {
     reserving(1, None, |bulkhead| {
@@ -412,6 +432,25 @@ fn reserves_that_are_opened_lose_nothing_and_refuse_nobody() {
         for slot in all {
             bulkhead.release(slot, None);
         }
+        assert_eq!(counts(&bulkhead), (0, 0));
+    });
+}
+
+/// It was taken while there were reserves before, so it goes to a line as soon as one is open.
+#[test]
+fn a_slot_that_comes_home_while_reserves_are_opened_is_found_there() {
+    reserving(1, None, |bulkhead| {
+        let running = bulkhead.try_acquire(None).unwrap();
+        bulkhead.gather(&bulkhead.lock());
+        let a = beside(&bulkhead, |bulkhead| {
+            let _queue = bulkhead.lock();
+            bulkhead.open_as(Shape::SMALL);
+        });
+        bulkhead.release(running, None);
+        let slot = bulkhead.try_acquire(None).expect("it is the only one who came");
+        a.join().unwrap();
+        assert_eq!(counts(&bulkhead), (1, 0));
+        bulkhead.release(slot, None);
         assert_eq!(counts(&bulkhead), (0, 0));
     });
 }

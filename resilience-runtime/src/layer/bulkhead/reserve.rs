@@ -93,7 +93,9 @@ impl Reserve {
     #[inline]
     pub(super) fn put(&self) -> bool {
         let depth = self.depth.load(Ordering::Relaxed);
-        self.exchange(|held| (held < depth).then(|| held + 1), Ordering::Release)
+        // Acquired too: who finds a line open has to see the mark that was set before it, lest it takes a slot that lies
+        // there for one that runs.
+        self.exchange(|held| (held < depth).then(|| held + 1), Ordering::AcqRel)
     }
 
     #[inline]
@@ -111,7 +113,7 @@ impl Reserve {
         self.mask.store(shape.lines - 1, Ordering::Relaxed);
         self.depth.store(shape.depth, Ordering::Relaxed);
         for line in self.lines().iter().take(shape.lines as usize) {
-            line.0.store(0, Ordering::Relaxed);
+            line.0.store(0, Ordering::Release);
         }
     }
 
