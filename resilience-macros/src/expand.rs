@@ -9,8 +9,11 @@
 //!
 //! ```text
 //! async fn quote(&self, mut id: String, n: &u32) -> Res<u32> {          // the user's tokens and braces
-//!     const _: Option<&str> = option_env!("RESILIENCE_POLICY");         // an edit of the variable is noticed
-//!     static __RESILIENCE_SITE: …::Site = …::Site::new(…::Spec { … });  // the policy's text is in it
+//!     enum __ResilienceHere {}                                          // its name says where the function stands
+//!     static __RESILIENCE_SITE: …::Site = …::Site::new(…::Spec {
+//!         …,                                                            // the policy's text, tracked as the variable is
+//!         policy: …::text(include_str!("…"), option_env!("RESILIENCE_POLICY")),
+//!     });
 //!     …::inventory::submit! { …::SiteRef::new(&__RESILIENCE_SITE) }
 //!     let __resilience_ops = …::ops::<Res<u32>, _>();                      // the one bound, at the return type
 //!     let mut __resilience_call = …::Call::begin(&__RESILIENCE_SITE);
@@ -23,10 +26,7 @@
 //!     };
 //!     match __resilience_call.only(__resilience_ops, __resilience_body).await {
 //!         …::End::Value(value) => value,
-//!         end => {
-//!             let mut chain = __resilience_call.fall(__resilience_ops, end);
-//!             …                                                         // see `chain`
-//!         }
+//!         end => __resilience_call.fall(__resilience_ops, end).…,       // see `chain`
 //!     }
 //! }
 //! ```

@@ -198,9 +198,9 @@ fn head(path: &str) -> Option<(&str, &str)> {
     Some(path.split_once("::").unwrap_or((path, "")))
 }
 
-/// The scope in `app::shop::seats::{{closure}}::__RESILIENCE_SITE::{{closure}}`, and whether it is a type.
+/// The scope in `app::shop::seats::{{closure}}::__ResilienceHere`, and whether it is a type.
 fn enclosing(here: &str, function: &str) -> Option<(String, bool)> {
-    let mut path = here.split("::__RESILIENCE_SITE").next()?;
+    let mut path = here.split("::__ResilienceHere").next()?;
     while let Some(outer) = path.strip_suffix("::{{closure}}") {
         path = outer;
     }
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     fn function(module: &'static str, here: &str, name: &'static str, called: &[&'static str]) -> Function {
-        let here = format!("{here}::{name}::{{{{closure}}}}::__RESILIENCE_SITE::{{{{closure}}}}");
+        let here = format!("{here}::{name}::{{{{closure}}}}::__ResilienceHere");
         Function::new("redis", name, module, &here, called.to_vec(), String::new())
     }
 
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_encloses_a_function_is_read_from_its_full_name() {
-        let of = |here: &str| enclosing(&format!("{here}::f::{{{{closure}}}}::__RESILIENCE_SITE"), "f").unwrap();
+        let of = |here: &str| enclosing(&format!("{here}::f::{{{{closure}}}}::__ResilienceHere"), "f").unwrap();
         assert_eq!(of("app::shop"), ("app::shop".to_owned(), false));
         assert_eq!(
             of("app::shop::outer::{{closure}}"),
@@ -253,7 +253,7 @@ mod tests {
         ] {
             assert_eq!(of(method), ("app::Shop".to_owned(), true), "{method}");
         }
-        assert_eq!(enclosing("app::g::__RESILIENCE_SITE", "f"), None);
+        assert_eq!(enclosing("app::g::__ResilienceHere", "f"), None);
     }
 
     #[test]

@@ -43,15 +43,17 @@ impl Guarded {
     pub(super) fn fall(&self, arguments: &Arguments<'_>) -> TokenStream {
         let last = self.forms.len() - 1;
         let tries: Vec<_> = (0..=last).filter_map(|at| self.tried(at, arguments)).collect();
-        let end = self.end(last, arguments);
-        let mutable = (!tries.is_empty()).then(|| quote_spanned!(site()=> mut));
         let mut chain = quote_spanned!(site()=> __resilience_call.fall(__resilience_ops, __resilience_end));
+        if tries.is_empty() {
+            return self.end(last, &chain, arguments);
+        }
+        let end = self.end(last, &quote_spanned!(site()=> __resilience_chain), arguments);
         // What has to outlive an await would be room in every call, needed or not.
         if self.forms.iter().any(|form| form.called().is_some()) {
             chain = quote_spanned!(site()=> ::std::boxed::Box::new(#chain));
         }
         quote_spanned! {site()=>
-            let #mutable __resilience_chain = #chain;
+            let mut __resilience_chain = #chain;
             #(#tries)*
             #end
         }
@@ -136,26 +138,26 @@ impl Guarded {
     }
 
     /// The form that always answers, or what is left when the last one declined.
-    fn end(&self, last: usize, arguments: &Arguments<'_>) -> TokenStream {
+    fn end(&self, last: usize, chain: &TokenStream, arguments: &Arguments<'_>) -> TokenStream {
         match &self.forms[last] {
             Form::Value(given) => {
                 let value = &given.code;
                 let references = arguments.by_reference(value);
                 let at = located(value.ends().0);
-                quote_spanned!(at=> { #references __resilience_chain.value(#last, || #value) })
+                quote_spanned!(at=> { #references #chain.value(#last, || #value) })
             }
             Form::Refuse(given) => {
                 let path = &given.code;
                 let at = located(path.ends().0);
-                quote_spanned!(at=> __resilience_chain.refuse(#last, #path))
+                quote_spanned!(at=> #chain.refuse(#last, #path))
             }
             Form::None(word, _) => {
                 let at = located(word.span());
-                quote_spanned!(at=> __resilience_chain.none(#last))
+                quote_spanned!(at=> #chain.none(#last))
             }
             Form::Path(..) | Form::With(..) | Form::Stale(..) => {
                 let at = located(self.forms[last].place());
-                quote_spanned!(at=> __resilience_chain.dry())
+                quote_spanned!(at=> #chain.dry())
             }
         }
     }

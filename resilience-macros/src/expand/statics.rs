@@ -10,7 +10,8 @@ use crate::check::Guarded;
 use crate::code::Code;
 
 impl Guarded {
-    /// The static that says at link time that this function exists.
+    /// The static that says at link time that this function exists. Each item with a body costs every user the check of
+    /// one, so what says where the function stands is a type, which has none.
     pub(super) fn statics(&self) -> TokenStream {
         let krate = &self.krate;
         let dependency = Literal::string(&self.dependency);
@@ -27,17 +28,17 @@ impl Guarded {
         });
         let plain = self.classify.is_some() && matches!(self.forms.last(), Some(Form::Value(_)));
         quote_spanned! {site()=>
-            const _: ::core::option::Option<&'static ::core::primitive::str> = ::core::option_env!("RESILIENCE_POLICY");
+            enum __ResilienceHere {}
             static __RESILIENCE_SITE: #krate::private::Site = #krate::private::Site::new(#krate::private::Spec {
                 dependency: #dependency,
                 function: #function,
                 module: ::core::module_path!(),
-                here: #krate::private::name_of(&|| ()),
+                here: ::core::any::type_name::<__ResilienceHere>,
                 file: ::core::file!(),
                 line: ::core::line!(),
                 package: ::core::env!("CARGO_PKG_NAME"),
                 policy_file: #policy_file,
-                policy: #policy,
+                policy: #krate::private::text(#policy, ::core::option_env!("RESILIENCE_POLICY")),
                 layers: #(#layers)|*,
                 forms: &[#(#forms),*],
                 plain: #plain,

@@ -57,7 +57,7 @@ const fn spec(forms: &'static [Form]) -> Spec {
         dependency: "recs",
         function: "recommend",
         module: "tests",
-        here: crate::private::name_of(&()),
+        here: std::any::type_name::<()>,
         file: file!(),
         line: line!(),
         package: "tests",
