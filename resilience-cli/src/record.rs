@@ -29,8 +29,10 @@ const GRACE: Duration = Duration::from_secs(5);
 const LESS: u8 = 1;
 
 pub(crate) fn run(options: &Record, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
+    // Before the service is asked: its time begins later, so that it never seems to end before it was to.
+    let begun = Instant::now();
     match prepare(options, out) {
-        Ok((lines, sink, lasting)) => record(options, &lines, sink, lasting, err),
+        Ok((lines, sink, lasting)) => record(options, &lines, sink, (begun, lasting), err),
         Err(why) => {
             writeln!(err, "{why}")?;
             Ok(UNREADABLE)
@@ -59,12 +61,11 @@ fn record(
     options: &Record,
     lines: &Receiver<Got>,
     mut sink: Sink<'_>,
-    lasting: Option<Duration>,
+    (begun, lasting): (Instant, Option<Duration>),
     err: &mut dyn Write,
 ) -> io::Result<u8> {
     let interrupt = Interrupt::listen();
-    let begun = Instant::now();
-    let (mut heard, mut written) = (begun, begun);
+    let (mut heard, mut written) = (Instant::now(), begun);
     let grace = if stream::is_service(&options.from) {
         GRACE
     } else {
@@ -168,7 +169,8 @@ impl Seen {
             return End::Asked;
         }
         match lasting {
-            Some(lasting) if self.said.end && after + GRACE >= lasting && after >= lasting => End::Asked,
+            // The clocks of two machines differ, but not by a thousandth.
+            Some(lasting) if self.said.end && after + lasting / 1_000 >= lasting => End::Asked,
             _ if self.said.end => End::Ended,
             _ => End::Broken("the connection ended in the middle".to_owned()),
         }

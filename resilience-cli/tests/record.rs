@@ -200,6 +200,25 @@ fn loss_is_told_with_the_way_out_and_is_an_exit_code() {
 }
 
 #[test]
+fn a_service_that_was_slow_to_answer_and_ends_in_time_did_not_go_down() {
+    let text = format!("{}# {{\"calls\":1,\"lost\":0,\"end\":true}}\n", line("success", ""));
+    for (lasting, code) in [("100ms", 0), ("1h", 1)] {
+        let (asks, text) = (Instant::now(), text.clone());
+        // Its time begins when it is asked, and is over when it answers.
+        let (address, asked) = serve(move |to| {
+            while asks.elapsed() < Duration::from_millis(110) {
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+            stream(to, &text);
+        });
+        let (given, _, err) = run(&["record", &address, "--for", lasting], &[]);
+        asked.join().unwrap();
+        assert_eq!(given, code, "{lasting}: {err}");
+        assert_eq!(err.contains("the service went down"), code == 1, "{lasting}: {err}");
+    }
+}
+
+#[test]
 fn who_cannot_be_recorded_says_why_and_nothing_is_written() {
     let desk = Desk::new();
     let out = desk.path("none.csv");

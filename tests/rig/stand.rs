@@ -1,6 +1,7 @@
 //! A service in trouble: `payments` open with cooldown left, `search` isolated by hand, five calls of `ledger` in
 //! their slots, and two hundred calls a second. Whatever happens to the file, none of that may move.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -220,10 +221,10 @@ impl Rig {
     /// and `payments` is due at the instant at which it was.
     #[track_caller]
     pub(crate) fn finish(mut self, next: u64) {
-        let saved = Instant::now();
+        let (saved, before) = (Instant::now(), kept_waiting());
         save(&self.watched.file, &edition(next));
         self.watched.wait_for(next);
-        let late = Duration::from_nanos(self.load.latest.load(Ordering::Relaxed));
+        let late = Duration::from_nanos(self.load.latest.load(Ordering::Relaxed)) + longest(&before, &kept_waiting());
         assert!(
             saved.elapsed() < PROMISED + late,
             "{:?} on a machine that was {late:?} late",
@@ -302,6 +303,27 @@ async fn tick(guard: Guard, load: Arc<Load>) {
         load.latest.fetch_max(nanos(begun - due), Ordering::Relaxed);
         load.longest.fetch_max(nanos(begun.elapsed()), Ordering::Relaxed);
     }
+}
+
+/// By thread, how long it was ready to run and did not get to, which is the machine's own doing. Empty where no kernel
+/// counts it.
+fn kept_waiting() -> BTreeMap<PathBuf, Duration> {
+    let waited = |thread: &Path| {
+        let text = std::fs::read_to_string(thread.join("schedstat")).ok()?;
+        let nanos = text.split_whitespace().nth(1)?.parse().ok()?;
+        Some(Duration::from_nanos(nanos))
+    };
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    threads
+        .filter_map(|thread| Some((thread.path(), waited(&thread.path())?)))
+        .collect()
+}
+
+/// The longest that one thread was kept waiting in between.
+fn longest(before: &BTreeMap<PathBuf, Duration>, after: &BTreeMap<PathBuf, Duration>) -> Duration {
+    let kept =
+        |(thread, now): (&PathBuf, &Duration)| now.saturating_sub(before.get(thread).copied().unwrap_or_default());
+    after.iter().map(kept).max().unwrap_or_default()
 }
 
 /// A file beside the policy's, in the same folder.
