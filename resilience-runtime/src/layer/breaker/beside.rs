@@ -288,6 +288,28 @@ fn a_window_is_clean_with_the_very_result_that_makes_it_so() {
 }
 
 #[test]
+fn who_looks_in_between_does_not_put_off_that_the_window_is_clean() {
+    let numbers = numbers("window = \"10 calls\"\nminimum_calls = 4\nfailure_rate = 0.5").unwrap();
+    let breaker = Breaker::new(&numbers, 0);
+    for good in 1..=10 {
+        assert_eq!(breaker.settle(Permit::ordinary(0), GOOD, || 0), None);
+        assert_eq!(breaker.is_clean_in(0), good == 10, "after {good}");
+        breaker.peek(0);
+    }
+}
+
+#[test]
+fn the_clock_is_read_only_where_a_result_may_wait_and_not_for_ever() {
+    let calls = numbers("window = \"10 calls\"\nminimum_calls = 4\nfailure_rate = 0.5").unwrap();
+    assert!(Breaker::new(&calls, 0).settle_good(0, || unreachable!("a window of calls has no time")));
+    let time = numbers("window = \"32s\"\nminimum_calls = 4\nfailure_rate = 0.5").unwrap();
+    let breaker = Breaker::new(&time, 0);
+    assert!(!breaker.settle_good(0, || unreachable!("before the first result there is no room")));
+    assert_eq!(breaker.settle(Permit::ordinary(0), GOOD, || 0), None);
+    assert!(breaker.settle_good(0, || 0));
+}
+
+#[test]
 fn no_result_is_lost_among_threads() {
     for (window, held) in [("100000 calls", 20_000), ("33 calls", 33), ("1h", 20_000)] {
         let numbers = numbers(&format!("window = \"{window}\"\nminimum_calls = 5\nfailure_rate = 1.0")).unwrap();

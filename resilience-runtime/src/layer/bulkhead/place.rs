@@ -77,4 +77,13 @@ mod tests {
         }
         assert_eq!(place(), place());
     }
+
+    #[test]
+    fn threads_that_are_gone_stand_nowhere() {
+        for _ in 0..2_000 {
+            std::thread::spawn(place).join().unwrap();
+        }
+        let standing: u32 = THREADS.lock().unwrap().iter().sum();
+        assert!(standing < 1_000, "{standing}");
+    }
 }

@@ -166,6 +166,24 @@ mod tests {
     }
 
     #[test]
+    fn every_thread_has_a_line_wherever_it_stands() {
+        let reserve = Reserve::default();
+        reserve.open(Shape { lines: 2, depth: 16 });
+        let barrier = std::sync::Barrier::new(PLACES);
+        let puts = || {
+            // All at once, so that they stand apart.
+            let _ = place();
+            barrier.wait();
+            reserve.put()
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..PLACES).map(|_| scope.spawn(puts)).collect();
+            assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+        });
+        assert_eq!(reserve.held(), 16);
+    }
+
+    #[test]
     fn a_closed_line_takes_and_gives_nothing() {
         let reserve = Reserve::default();
         assert!(!reserve.put() && !reserve.take(), "there is none yet");
