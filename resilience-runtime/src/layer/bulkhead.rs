@@ -41,6 +41,8 @@ pub(crate) type Key = Option<u128>;
 pub(crate) struct Bulkhead {
     shared: Shared,
     limit: AtomicU32,
+    /// How many can be inside: the limit, or what a smaller one found and lets drain.
+    most: AtomicU32,
     /// Slots per key; 0 for no such limit.
     per_key: AtomicU32,
     reserve: Reserve,
@@ -95,6 +97,7 @@ impl Bulkhead {
         Self {
             shared: Shared::default(),
             limit: AtomicU32::new(limit),
+            most: AtomicU32::new(limit),
             per_key: AtomicU32::new(per_key.unwrap_or(0)),
             reserve: Reserve::default(),
             queue: Mutex::new(Queue::default()),
@@ -326,6 +329,8 @@ impl Bulkhead {
     pub(crate) fn renumber(&self, limit: u32, per_key: Option<u32>) {
         let mut queue = self.lock();
         self.gather(&queue);
+        let inside = taken(self.word().load(Ordering::Relaxed)).min(self.most.load(Ordering::Relaxed));
+        self.most.store(limit.max(inside), Ordering::Relaxed);
         self.limit.store(limit, Ordering::Relaxed);
         self.per_key.store(per_key.unwrap_or(0), Ordering::Relaxed);
         let served = self.serve(&mut queue);
@@ -334,7 +339,22 @@ impl Bulkhead {
     }
 
     pub(crate) fn in_flight(&self) -> u32 {
-        taken(self.counts())
+        taken(self.counts()).min(self.most())
+    }
+
+    /// How many can be inside. The word says more for the moment in which callers that found all taken step back.
+    fn most(&self) -> u32 {
+        let limit = self.limit.load(Ordering::Relaxed);
+        if self.most.load(Ordering::Relaxed) <= limit {
+            return limit;
+        }
+        // A smaller bulkhead drains, and what has left does not come back.
+        let _queue = self.lock();
+        let inside = taken(self.word().load(Ordering::Relaxed));
+        let most = self.most.load(Ordering::Relaxed).min(inside);
+        let most = most.max(self.limit.load(Ordering::Relaxed));
+        self.most.store(most, Ordering::Relaxed);
+        most
     }
 
     pub(crate) fn waiting(&self) -> u32 {

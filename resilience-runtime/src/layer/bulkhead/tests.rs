@@ -93,3 +93,28 @@ fn blk_20_a_larger_bulkhead_serves_its_line_and_a_smaller_one_drains() {
     assert!(bulkhead.try_acquire(None).is_none(), "still one inside, of one");
     assert_eq!(bulkhead.in_flight(), 1);
 }
+
+#[test]
+fn who_steps_back_is_never_seen_inside() {
+    let bulkhead = Bulkhead::new(2, None);
+    let held: Vec<_> = (0..2).map(|_| bulkhead.try_acquire(None).unwrap()).collect();
+    // As a caller does that found all taken, between its two steps.
+    let comes = || bulkhead.word().fetch_add(1, Ordering::Relaxed);
+    let steps_back = || bulkhead.word().fetch_sub(1, Ordering::Relaxed);
+    comes();
+    assert_eq!(bulkhead.in_flight(), 2);
+    bulkhead.renumber(1, None);
+    assert_eq!(bulkhead.in_flight(), 2, "what is inside drains");
+    steps_back();
+    let mut held = held.into_iter();
+    bulkhead.release(held.next().unwrap(), None);
+    assert_eq!(bulkhead.in_flight(), 1);
+    comes();
+    assert_eq!(bulkhead.in_flight(), 1, "what has left does not come back");
+    steps_back();
+    bulkhead.renumber(3, None);
+    let more: Vec<_> = (0..2).map(|_| bulkhead.try_acquire(None).unwrap()).collect();
+    assert_eq!(bulkhead.in_flight(), 3);
+    held.chain(more).for_each(|slot| bulkhead.release(slot, None));
+    assert_eq!(bulkhead.in_flight(), 0);
+}
