@@ -70,9 +70,11 @@ fn never_more_inside_than_slots_whatever_threads_keep_and_all_come_home() {
     for limit in [1, 2, 3, 4, 7, 20] {
         let bulkhead = Bulkhead::reserving(limit, None);
         let room = Room::of(limit);
+        // Who has the only slot may be kept from running while the others take all their turns for nothing.
+        let many = || room.runs.load(Ordering::Relaxed) > CALLS / 4;
         crowd(|mut chance| {
             let mut held = Vec::new();
-            for _ in 0..CALLS {
+            for _ in (0..1_000 * CALLS).take_while(|turn| *turn < CALLS || !many()) {
                 if chance.bool() {
                     if let Some(slot) = bulkhead.try_acquire(None) {
                         room.enter();
@@ -91,8 +93,7 @@ fn never_more_inside_than_slots_whatever_threads_keep_and_all_come_home() {
                 bulkhead.release(slot, None);
             }
         });
-        // A thread that is put aside with the one slot in its hand leaves little for the others.
-        assert!(room.runs.load(Ordering::Relaxed) > 0);
+        assert!(many(), "hardly anybody came in");
         at_rest(&bulkhead, limit);
     }
 }
