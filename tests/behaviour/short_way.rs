@@ -201,3 +201,44 @@ fn outside_of_tokio_a_call_that_waits_is_bounded_by_nothing_and_that_is_logged()
         log.text()
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_polls_a_call_again_that_is_over_gets_nothing_and_it_is_counted_once() {
+    let mut context = Context::from_waker(Waker::noop());
+    let far = Stand::new("timeout = \"1s\"\nbreaker.window = \"4 calls\"\nbulkhead.max_concurrent = 1");
+    let mut good = pin!(far.guard.call_once(std::future::ready(Ok::<_, FarError>(7))));
+    assert!(good.as_mut().poll(&mut context).is_ready());
+    assert!(good.as_mut().poll(&mut context).is_pending());
+    far.trip().await;
+    let mut refused = pin!(far.guard.call_once(std::future::ready(Ok::<_, FarError>(7))));
+    assert!(refused.as_mut().poll(&mut context).is_ready());
+    assert!(refused.as_mut().poll(&mut context).is_pending());
+    let read = far.read();
+    assert_eq!((read.outcomes["success"], read.outcomes["rejected"]), (1, 1));
+    assert_eq!((read.attempts["success"], far.slots()), (1, (0, 0)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejection_is_reported_under_the_functions_name_wherever_it_was_refused() {
+    let names = |events: &[testing::Event]| -> Vec<String> {
+        events
+            .iter()
+            .filter_map(|event| event.field("function").map(ToOwned::to_owned))
+            .collect()
+    };
+    let text = |lines: &str| {
+        let numbers = format!("timeout = \"1s\"\nbreaker = {{}}\n{lines}");
+        kit::parse(&format!(
+            "version = 1\n[dependency.replica]\nfail = \"open\"\n{numbers}\n"
+        ))
+    };
+    for lines in ["", "deadline = \"1s\""] {
+        let runtime = Runtime::new(text(lines));
+        let refused = async {
+            testing::trip("replica");
+            assert!(without_slots(&Cell::new(0)).await.is_err());
+        };
+        let ((), events) = record(runtime.scope(refused)).await;
+        assert_eq!(names(&events), ["without_slots"], "{lines}");
+    }
+}

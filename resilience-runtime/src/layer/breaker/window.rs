@@ -351,6 +351,32 @@ mod tests {
     }
 
     #[test]
+    fn stretches_are_what_a_window_of_time_holds_by_when_each_began() {
+        let mut window = Window::new(Shape::Time(Duration::from_secs(32)));
+        let second = |number: u64| number * 1_000_000_000;
+        assert_eq!(window.stretches(second(5)), Some(Vec::new()));
+        for (at, failed) in [(5, true), (5, false), (7, false), (36, true)] {
+            window.push(second(at), failed, false);
+        }
+        let one = |calls, failed| Totals {
+            calls,
+            failed,
+            slow: 0,
+            bad: failed,
+        };
+        let all = vec![(second(5), one(2, 1)), (second(7), one(1, 0)), (second(36), one(1, 1))];
+        assert_eq!(window.stretches(second(36)), Some(all.clone()));
+        assert_eq!(
+            window.stretches(second(37)),
+            Some(all[1..].to_vec()),
+            "the oldest has left"
+        );
+        let mut window = Window::new(Shape::Calls(3));
+        window.push(second(5), true, false);
+        assert_eq!(window.stretches(second(5)), None, "its results have no time");
+    }
+
+    #[test]
     fn clearing_forgets_everything() {
         let mut window = Window::new(Shape::Calls(3));
         window.push(0, true, true);

@@ -118,3 +118,32 @@ fn who_steps_back_is_never_seen_inside() {
     held.chain(more).for_each(|slot| bulkhead.release(slot, None));
     assert_eq!(bulkhead.in_flight(), 0);
 }
+
+#[test]
+fn who_joins_while_a_slot_is_free_gets_it_whatever_his_key() {
+    for (per_key, key) in [(None, None), (None, Some(1)), (Some(1), None), (Some(1), Some(1))] {
+        let bulkhead = Bulkhead::new(1, per_key);
+        let slot = bulkhead.join(key, 1).unwrap().unwrap();
+        assert_eq!(
+            (bulkhead.in_flight(), bulkhead.waiting()),
+            (1, 0),
+            "{per_key:?} {key:?}"
+        );
+        bulkhead.release(slot, key);
+        assert_eq!(bulkhead.in_flight(), 0, "{per_key:?} {key:?}");
+    }
+}
+
+#[test]
+fn there_is_room_where_the_only_free_slot_lies_in_reserve() {
+    let bulkhead = Bulkhead::reserving(2, None);
+    let stays = bulkhead.try_acquire(None).unwrap();
+    let goes = bulkhead.try_acquire(None).unwrap();
+    bulkhead.release(goes, None);
+    let word = bulkhead.word().load(Ordering::Relaxed);
+    assert_eq!((bulkhead.held_back(), taken(word)), (1, 2));
+    assert!(bulkhead.has_room());
+    let _goes = bulkhead.try_acquire(None).unwrap();
+    assert!(!bulkhead.has_room());
+    bulkhead.release(stays, None);
+}
