@@ -96,6 +96,11 @@ fn ho_11_a_hung_probe_reopens_at_the_end_of_its_time() {
         Err(Refusal::ProbesBusy { retry_after: S / 2 })
     );
     assert_eq!(
+        breaker.tick(6 * S).into_iter().flatten().count(),
+        0,
+        "at its end it may still answer"
+    );
+    assert_eq!(
         run(&mut breaker, 6 * S + 1, OK),
         Err(Refusal::Open { retry_after: 5 * S - 1 })
     );
@@ -103,6 +108,16 @@ fn ho_11_a_hung_probe_reopens_at_the_end_of_its_time() {
     assert_eq!(breaker.settle(hung, OK, || 7 * S), None);
     assert_eq!(breaker.late(), 1);
     assert_eq!(run(&mut breaker, 11 * S + 2, OK).unwrap().unwrap().to, State::Closed);
+}
+
+#[test]
+fn a_window_that_holds_the_minimum_judges_alone() {
+    let numbers = numbers("window = \"9 calls\"\nminimum_calls = 2");
+    let mut breaker = machine(&numbers);
+    for is_quiet in [true, true, false, false] {
+        assert_eq!(breaker.look(0).is_quiet, is_quiet);
+        let _ = run(&mut breaker, 0, OK);
+    }
 }
 
 #[test]
