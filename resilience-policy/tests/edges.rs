@@ -114,3 +114,24 @@ fn a_large_file_that_is_little_else_but_mistakes_is_told_in_part_and_counted_who
     assert_eq!(error.faults().len(), 1_000);
     assert!(error.to_string().contains("5950 more"), "{error}");
 }
+
+#[test]
+fn mistakes_of_both_sorts_are_counted_together() {
+    let unknown: Vec<_> = (0..6_000).map(|number| format!("k{number} = 1\n")).collect();
+    let text = format!("version = 1\n{}{}", unknown.concat(), "= 1\n".repeat(5_500));
+    let error = common::error(&text);
+    assert!(error.to_string().contains("11450 more"), "{error}");
+}
+
+#[test]
+fn what_is_defined_twice_is_not_told_again_for_what_is_wrong_with_it() {
+    let text = "version = 1\n[dependency.far]\nfail = \"open\"\ntimeout = \"oops\"\ntimeout = \"oops\"\n";
+    let error = common::error(text);
+    let told: Vec<_> = error
+        .faults()
+        .iter()
+        .map(|fault| (fault.name(), fault.line()))
+        .collect();
+    assert_eq!(told.iter().filter(|(_, line)| *line == Some(5)).count(), 1, "{told:?}");
+    assert!(told.contains(&("duplicate", Some(5))), "{told:?}");
+}
