@@ -5,14 +5,16 @@ use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
 use fastrand::Rng;
-use resilience_runtime::FailureKind;
 use resilience_runtime::testing::Event;
+use resilience_runtime::{FailureKind, Guard};
+use tokio::task::JoinHandle;
 
-use crate::kit::FarError;
+use crate::kit::{FarError, poll_once};
 
 /// How a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,4 +144,24 @@ pub(crate) fn balanced<'e>(events: impl IntoIterator<Item = &'e Event>, last: &s
     balance.retain(|_, count| *count != 0);
     assert_eq!(balance, BTreeMap::from([(last.to_owned(), 1)]), "{causes:?}");
     causes
+}
+
+/// So many that wait for a slot, in the order of their numbers, and the numbers of those that were served.
+pub(crate) fn line_up(count: usize, guard: &Guard, room: &Arc<Room>) -> (Vec<JoinHandle<()>>, Arc<Mutex<Vec<usize>>>) {
+    let served = Arc::new(Mutex::new(Vec::new()));
+    let mut waiters = Vec::new();
+    for number in 0..count {
+        let (guard, room, served) = (guard.clone(), Arc::clone(room), Arc::clone(&served));
+        let mut waiter = Box::pin(async move {
+            let body = || async {
+                served.lock().unwrap().push(number);
+                room.visit(1, End::Good).await
+            };
+            guard.call(body).await.unwrap();
+        });
+        // The first poll takes the place in the line; the task that polls it on may be on any thread.
+        assert!(poll_once(waiter.as_mut()).is_pending());
+        waiters.push(tokio::spawn(waiter));
+    }
+    (waiters, served)
 }

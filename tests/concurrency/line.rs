@@ -1,8 +1,8 @@
 //! The line before the bulkhead, with its waiters on several threads.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use crate::crowd::{End, Room};
+use crate::crowd::{End, Room, line_up};
 use crate::kit::{guard, poll_once, slots};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -11,24 +11,10 @@ async fn three_thousand_waiters_are_served_in_order_of_arrival_though_every_thir
     let (runtime, guard) =
         guard("timeout = \"60s\"\nbulkhead = { max_concurrent = 1, max_waiting = 3000, max_wait = \"1h\" }");
     let room = Arc::new(Room::of(1));
-    let served = Arc::new(Mutex::new(Vec::new()));
     let mut first = Box::pin(guard.call_once(room.visit(1, End::Hang)));
     assert!(poll_once(first.as_mut()).is_pending());
 
-    let mut waiters = Vec::new();
-    for number in 0..WAITERS {
-        let (guard, room, served) = (guard.clone(), Arc::clone(&room), Arc::clone(&served));
-        let mut waiter = Box::pin(async move {
-            let body = || async {
-                served.lock().unwrap().push(number);
-                room.visit(1, End::Good).await
-            };
-            guard.call(body).await.unwrap();
-        });
-        // The first poll takes the place in the line; the task that polls it on may be on any thread.
-        assert!(poll_once(waiter.as_mut()).is_pending());
-        waiters.push(tokio::spawn(waiter));
-    }
+    let (waiters, served) = line_up(WAITERS, &guard, &room);
     assert_eq!(slots(&runtime), (1, 3_000));
     drop(first);
     for waiter in waiters.iter().skip(2).step_by(3) {

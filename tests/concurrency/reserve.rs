@@ -1,10 +1,10 @@
 //! Threads that meet at a bulkhead keep free slots, each for itself. What a bulkhead promises holds all the same.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use resilience_runtime::Guard;
 
-use crate::crowd::{End, FAILED, Room, leave_after, tasks};
+use crate::crowd::{End, FAILED, Room, leave_after, line_up, tasks};
 use crate::kit::{guard, poll_once, seen, slots};
 
 /// So many tasks that call without a pause; how their calls ended. `None` for one that was dropped or panicked.
@@ -84,20 +84,7 @@ async fn who_waits_after_a_rush_is_served_in_order_of_arrival() {
         assert!(poll_once(call.as_mut()).is_pending());
     }
     assert_eq!((room.inside(), slots(&runtime)), (4, (4, 0)));
-    let served = Arc::new(Mutex::new(Vec::new()));
-    let mut waiters = Vec::new();
-    for number in 0..WAITERS {
-        let (guard, room, served) = (guard.clone(), Arc::clone(&room), Arc::clone(&served));
-        let mut waiter = Box::pin(async move {
-            let body = || async {
-                served.lock().unwrap().push(number);
-                room.visit(1, End::Good).await
-            };
-            guard.call(body).await.unwrap();
-        });
-        assert!(poll_once(waiter.as_mut()).is_pending());
-        waiters.push(tokio::spawn(waiter));
-    }
+    let (waiters, served) = line_up(WAITERS, &guard, &room);
     assert_eq!(slots(&runtime), (4, 300));
     // One slot goes through the whole line.
     drop(running.pop());

@@ -122,6 +122,13 @@ fn counts(bulkhead: &Bulkhead) -> (u32, u32) {
     (bulkhead.in_flight(), bulkhead.waiting())
 }
 
+/// Nobody else is inside or waits, and then nobody at all.
+fn last_one_goes(bulkhead: &Bulkhead, slot: Slot) {
+    assert_eq!(counts(bulkhead), (1, 0));
+    bulkhead.release(slot, None);
+    assert_eq!(counts(bulkhead), (0, 0));
+}
+
 #[test]
 fn never_more_inside_than_slots_and_each_slot_comes_home() {
     plain(1, None, |bulkhead| {
@@ -153,9 +160,7 @@ fn a_slot_given_back_reaches_who_joins_in_that_moment() {
         let a = beside(&bulkhead, |bulkhead| come(bulkhead, None));
         bulkhead.release(running, None);
         let slot = a.join().unwrap().slot(&bulkhead);
-        assert_eq!(counts(&bulkhead), (1, 0));
-        bulkhead.release(slot, None);
-        assert_eq!(counts(&bulkhead), (0, 0));
+        last_one_goes(&bulkhead, slot);
     });
 }
 
@@ -275,9 +280,7 @@ fn a_slot_put_by_reaches_who_joins_in_that_moment() {
         bulkhead.release(one, None);
         b.join().unwrap();
         let slot = a.join().unwrap().slot(&bulkhead);
-        assert_eq!(counts(&bulkhead), (1, 0));
-        bulkhead.release(slot, None);
-        assert_eq!(counts(&bulkhead), (0, 0));
+        last_one_goes(&bulkhead, slot);
     });
 }
 
@@ -292,9 +295,7 @@ fn who_joins_while_reserves_are_open_closes_them() {
         });
         bulkhead.release(running, None);
         let slot = a.join().unwrap().slot(&bulkhead);
-        assert_eq!(counts(&bulkhead), (1, 0));
-        bulkhead.release(slot, None);
-        assert_eq!(counts(&bulkhead), (0, 0));
+        last_one_goes(&bulkhead, slot);
     });
 }
 
@@ -449,9 +450,7 @@ fn a_slot_that_comes_home_while_reserves_are_opened_is_found_there() {
         bulkhead.release(running, None);
         let slot = bulkhead.try_acquire(None).expect("it is the only one who came");
         a.join().unwrap();
-        assert_eq!(counts(&bulkhead), (1, 0));
-        bulkhead.release(slot, None);
-        assert_eq!(counts(&bulkhead), (0, 0));
+        last_one_goes(&bulkhead, slot);
     });
 }
 
@@ -489,8 +488,6 @@ fn a_look_counts_right_beside_one_who_comes_and_goes() {
         });
         assert!((1..=2).contains(&bulkhead.in_flight()));
         a.join().unwrap();
-        assert_eq!(counts(&bulkhead), (1, 0));
-        bulkhead.release(running, None);
-        assert_eq!(counts(&bulkhead), (0, 0));
+        last_one_goes(&bulkhead, running);
     });
 }
