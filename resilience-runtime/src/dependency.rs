@@ -31,7 +31,8 @@ pub(crate) use traits::Traits;
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) breaker: OnceLock<Breaker>,
-    pub(crate) bulkhead: OnceLock<Bulkhead>,
+    /// It has room for nobody before numbers give it some, and nobody asks it before.
+    pub(crate) bulkhead: Bulkhead,
     pub(crate) budget: Budget,
     pub(crate) hold: Hold,
     pub(crate) tally: Tally,
@@ -104,7 +105,7 @@ impl Pinned {
         } else {
             &self.own
         };
-        Some((state.bulkhead.get()?, numbers))
+        Some((&state.bulkhead, numbers))
     }
 
     /// The budget and the numbers of retries, if the layer is on.
@@ -180,7 +181,8 @@ impl Entry {
 
     #[inline]
     pub(crate) fn traits(&self) -> Traits {
-        Traits(self.traits.load(Ordering::Relaxed))
+        // Whoever sees that there are slots sees how many, which was written before.
+        Traits(self.traits.load(Ordering::Acquire))
     }
 
     #[inline]
@@ -191,50 +193,48 @@ impl Entry {
     /// The breaker, as the traits say where it stands.
     #[inline]
     pub(crate) fn breaker(&self, traits: Traits) -> Option<&Breaker> {
-        let state = if traits.has(Traits::BREAKER_SHARED) {
-            &self.parent
-        } else {
-            &self.own
-        };
         if traits.has(Traits::BREAKER) {
-            state.breaker.get()
+            self.made_breaker(traits)
         } else {
             None
         }
+    }
+
+    /// The breaker of who is known to have one.
+    #[inline]
+    pub(crate) fn made_breaker(&self, traits: Traits) -> Option<&Breaker> {
+        self.state(traits, Traits::BREAKER_SHARED).breaker.get()
+    }
+
+    /// Where something stands of which a trait says whether it is the dependency's.
+    #[inline]
+    fn state(&self, traits: Traits, shared: u32) -> &State {
+        // Both loaded and one taken, which costs no more than to take one of two addresses and load from there.
+        let (own, parent) = (&*self.own, &*self.parent);
+        if traits.has(shared) { parent } else { own }
     }
 
     /// The slots, as the traits say where they stand.
     #[inline]
     pub(crate) fn bulkhead(&self, traits: Traits) -> Option<&Bulkhead> {
-        let state = if traits.has(Traits::SLOTS_SHARED) {
-            &self.parent
-        } else {
-            &self.own
-        };
-        if traits.has(Traits::BULKHEAD) {
-            state.bulkhead.get()
-        } else {
-            None
-        }
+        traits.has(Traits::BULKHEAD).then(|| self.slots(traits))
+    }
+
+    /// The slots of who is known to have some.
+    #[inline]
+    pub(crate) fn slots(&self, traits: Traits) -> &Bulkhead {
+        &self.state(traits, Traits::SLOTS_SHARED).bulkhead
     }
 
     /// The retry budget, as the traits say where it stands.
     #[inline]
     pub(crate) fn budget(&self, traits: Traits) -> &Budget {
-        if traits.has(Traits::BUDGET_SHARED) {
-            &self.parent.budget
-        } else {
-            &self.own.budget
-        }
+        &self.state(traits, Traits::BUDGET_SHARED).budget
     }
 
     /// What the breaker did, which stands where the breaker stands.
     pub(crate) fn history(&self, traits: Traits) -> &History {
-        if traits.has(Traits::BREAKER_SHARED) {
-            &self.parent.history
-        } else {
-            &self.own.history
-        }
+        &self.state(traits, Traits::BREAKER_SHARED).history
     }
 
     pub(crate) fn attempts(&self) -> &Attempts {
@@ -440,10 +440,7 @@ impl State {
             (None, None) => {}
         }
         if let Some(numbers) = settings.bulkhead.as_ref().filter(|_| !settings.slots_shared) {
-            let bulkhead = self
-                .bulkhead
-                .get_or_init(|| Bulkhead::new(numbers.max_concurrent, numbers.per_key));
-            bulkhead.renumber(numbers.max_concurrent, numbers.per_key);
+            self.bulkhead.renumber(numbers.max_concurrent, numbers.per_key);
         }
         done
     }

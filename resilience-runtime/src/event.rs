@@ -368,8 +368,14 @@ fn tell_transition(pinned: &Pinned, made: Transition, by: Option<Ending>, pooled
 /// Refusing is to cost less than serving, so nothing is put together for nobody.
 #[inline]
 pub(crate) fn rejected(function: &str, rejection: &Rejection, observed: bool) {
+    rejected_as(function, || rejection.clone(), observed);
+}
+
+/// The same of a rejection that is made only where somebody hears of it.
+#[inline]
+pub(crate) fn rejected_as(function: &str, rejection: impl FnOnce() -> Rejection, observed: bool) {
     if cfg!(feature = "testing") || observe::tracing::hears_debug() {
-        tell_rejected(function, rejection, observed);
+        tell_rejected(function, &rejection(), observed);
     }
 }
 

@@ -53,6 +53,19 @@ pub trait Answers: Copy {
     fn judge(self, answer: &Self::Return) -> Outcome;
 }
 
+/// What an attempt needs of the abilities. One pointer: what is longer than a word is put together from several writes,
+/// and a processor that copies it right after them has to wait for them.
+pub struct Asks<R>(fn(&R) -> Outcome);
+
+impl<R> Answers for Asks<R> {
+    type Return = R;
+
+    #[inline]
+    fn judge(self, answer: &R) -> Outcome {
+        (self.0)(answer)
+    }
+}
+
 /// What the return type of a guarded function can do, for its fallbacks.
 pub trait Ops: Answers {
     /// What `value` makes: the success.
@@ -62,6 +75,8 @@ pub trait Ops: Answers {
     /// Whether an error cannot be told from an answer, so that some form has to answer.
     const PLAIN: bool;
 
+    /// What an attempt needs of this.
+    fn asks(self) -> Asks<Self::Return>;
     /// The return value of a success.
     fn succeed(self, value: Self::Value) -> Self::Return;
     /// The return value of an error.
@@ -125,6 +140,11 @@ impl<T, E> Ops for ResultOps<T, E> {
     type Error = E;
     const PLAIN: bool = false;
 
+    #[inline]
+    fn asks(self) -> Asks<Result<T, E>> {
+        Asks(self.judge)
+    }
+
     fn succeed(self, value: T) -> Result<T, E> {
         Ok(value)
     }
@@ -186,6 +206,11 @@ impl<R> Ops for PlainOps<R> {
     type Error = R;
     const PLAIN: bool = true;
 
+    #[inline]
+    fn asks(self) -> Asks<R> {
+        Asks(self.judge)
+    }
+
     fn succeed(self, value: R) -> R {
         value
     }
@@ -240,8 +265,22 @@ impl<R> Clone for PlainOps<R> {
 
 impl<R> Copy for PlainOps<R> {}
 
+impl<R> Clone for Asks<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Asks<R> {}
+
 impl<R> fmt::Debug for PlainOps<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PlainOps").finish_non_exhaustive()
+    }
+}
+
+impl<R> fmt::Debug for Asks<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Asks")
     }
 }

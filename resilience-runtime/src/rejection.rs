@@ -117,6 +117,16 @@ impl Rejection {
         }
     }
 
+    /// That of a breaker that is open for so many nanoseconds more, which are fewer than no clock can show.
+    #[inline]
+    pub(crate) fn open(who: u32, retry_after: u64) -> Self {
+        Self {
+            reason: Reason::Open,
+            who,
+            retry_after,
+        }
+    }
+
     fn identity(&self) -> &'static Identity {
         Identity::numbered(self.who)
     }

@@ -4,14 +4,14 @@
 //! Each thread writes cells of its own, so that counting costs two plain moves and no core takes a
 //! line from another; readers add the threads up.
 
+mod lanes;
 mod minute;
 
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::Served;
 use crate::rejection::Reason;
+use lanes::Lanes;
 use minute::Minute;
 
 /// How a call ended, as it is counted.
@@ -60,23 +60,12 @@ pub(crate) const OUTCOMES: usize = 8;
 pub(crate) const SERVED: usize = Served::ALL.len();
 
 /// The counts of one name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// Place in each thread's list; used again when the tally is gone.
-    place: usize,
-    /// Tells this tally from those that had its place before.
-    serial: u64,
-    threads: Mutex<Threads>,
+    lanes: Lanes,
     /// Calls that were pending at least once and have not ended.
     running: AtomicU64,
     minute: Minute,
-}
-
-#[derive(Debug, Default)]
-struct Threads {
-    /// What threads that are gone have counted.
-    gone: Cells,
-    alive: Vec<Arc<Cells>>,
 }
 
 /// Ended calls by outcome and by who answered, and behind them rejections by reason: a call that was cut in each of its
@@ -94,41 +83,6 @@ const fn ended(outcome: CallOutcome, served: Served) -> usize {
 /// The cell of such a rejection.
 const fn rejected(reason: Reason) -> usize {
     ENDED + reason as usize
-}
-
-struct Mine {
-    serial: u64,
-    cells: Arc<Cells>,
-}
-
-thread_local! {
-    static MINE: RefCell<Vec<Option<Mine>>> = const { RefCell::new(Vec::new()) };
-}
-
-static FREE: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), 0));
-static SERIAL: AtomicU64 = AtomicU64::new(1);
-
-impl Default for Tally {
-    fn default() -> Self {
-        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = free.0.pop().unwrap_or_else(|| {
-            free.1 += 1;
-            free.1 - 1
-        });
-        Self {
-            place,
-            serial: SERIAL.fetch_add(1, Ordering::Relaxed),
-            threads: Mutex::default(),
-            running: AtomicU64::new(0),
-            minute: Minute::default(),
-        }
-    }
-}
-
-impl Drop for Tally {
-    fn drop(&mut self) {
-        FREE.lock().unwrap_or_else(PoisonError::into_inner).0.push(self.place);
-    }
 }
 
 impl Tally {
@@ -154,72 +108,33 @@ impl Tally {
         if let Some(now) = now {
             self.minute.see(now, || self.sums());
         }
-        self.count([ended(outcome, served)]);
+        self.count(ended(outcome, served));
     }
 
     /// A call, or an attempt of it, was rejected.
     pub(crate) fn reject(&self, reason: Reason) {
-        self.count([rejected(reason)]);
+        self.count(rejected(reason));
     }
 
-    /// Both, of a call that was rejected and has no fallback.
+    /// Both, of a call that found its breaker open and has no fallback.
     #[inline]
-    pub(crate) fn end_rejected(&self, reason: Reason, now: Option<u64>) {
+    pub(crate) fn end_open(&self, now: Option<u64>) {
+        const PLACES: [usize; 2] = [ended(CallOutcome::Rejected, Served::Error), rejected(Reason::Open)];
         if let Some(now) = now {
             self.minute.see(now, || self.sums());
         }
-        self.count([ended(CallOutcome::Rejected, Served::Error), rejected(reason)]);
-    }
-
-    /// Counts in these of this thread's cells.
-    #[inline]
-    fn count<const N: usize>(&self, places: [usize; N]) {
-        let counted = MINE.try_with(|mine| {
-            let Ok(mine) = mine.try_borrow() else { return false };
-            let Some(Some(mine)) = mine.get(self.place) else {
-                return false;
-            };
-            if mine.serial != self.serial {
-                return false;
-            }
-            mine.cells.up(places);
-            true
-        });
-        if counted != Ok(true) {
-            self.count_first(places);
+        match self.lanes.mine() {
+            Some(cells) => PLACES.iter().for_each(|place| cells.up(*place)),
+            None => PLACES.iter().for_each(|place| self.lanes.up_first(*place)),
         }
     }
 
-    /// The first count of this thread.
-    #[cold]
-    fn count_first<const N: usize>(&self, places: [usize; N]) {
-        let cells = Arc::new(Cells::default());
-        cells.up(places);
-        let mut threads = self.lock();
-        // Who else holds it is its thread; nobody else means that the thread is gone.
-        let Threads { gone, alive } = &mut *threads;
-        alive.retain(|cells| {
-            let lives = Arc::strong_count(cells) > 1;
-            if !lives {
-                gone.take(cells);
-            }
-            lives
-        });
-        let kept = MINE.try_with(|mine| {
-            let mut mine = mine.borrow_mut();
-            if mine.len() <= self.place {
-                mine.resize_with(self.place + 1, || None);
-            }
-            mine[self.place] = Some(Mine {
-                serial: self.serial,
-                cells: Arc::clone(&cells),
-            });
-        });
-        if kept.is_ok() {
-            alive.push(cells);
-        } else {
-            // The thread is ending; its cells go straight to those that are gone.
-            gone.take(&cells);
+    /// Counts in this of this thread's cells.
+    #[inline]
+    fn count(&self, place: usize) {
+        match self.lanes.mine() {
+            Some(cells) => cells.up(place),
+            None => self.lanes.up_first(place),
         }
     }
 
@@ -260,17 +175,12 @@ impl Tally {
     /// Every cell, of all threads.
     fn all(&self) -> [u64; ENDED + Reason::ALL.len()] {
         let mut sums = [0; ENDED + Reason::ALL.len()];
-        let threads = self.lock();
-        for cells in threads.alive.iter().map(|cells| &**cells).chain([&threads.gone]) {
+        for cells in self.lanes.all() {
             for (sum, cell) in sums.iter_mut().zip(&cells.0) {
                 *sum += load(cell);
             }
         }
         sums
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Threads> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -283,18 +193,14 @@ impl Default for Cells {
 impl Cells {
     /// Written by one thread only, so a load and a store are enough.
     #[inline]
-    fn up<const N: usize>(&self, places: [usize; N]) {
-        for place in places {
-            let cell = &self.0[place];
-            cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        }
+    fn up(&self, place: usize) {
+        let cell = &self.0[place];
+        cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// Takes over what a thread that is gone has counted. Called under the lock.
-    fn take(&self, gone: &Cells) {
-        for (mine, theirs) in self.0.iter().zip(&gone.0) {
-            mine.fetch_add(load(theirs), Ordering::Relaxed);
-        }
+    /// The same where several threads write.
+    fn up_shared(&self, place: usize) {
+        self.0[place].fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -326,7 +232,8 @@ mod tests {
             ),
             (17, 15, 1)
         );
-        assert!(tally.lock().alive.len() < 10, "threads that are gone are folded up");
+        // Those of other tests live beside them.
+        assert!(tally.lanes.all().count() < 10, "threads count on where others stood");
     }
 
     #[test]
@@ -337,7 +244,7 @@ mod tests {
                 std::thread::scope(|scope| scope.spawn(|| tally.reject(*reason)).join().unwrap());
             }
         }
-        tally.end_rejected(Reason::Open, None);
+        tally.end_open(None);
         let counts: Vec<_> = tally.rejections().collect();
         let expected: Vec<_> = Reason::ALL.iter().copied().zip([2, 2, 3, 4, 5, 6, 7, 8]).collect();
         assert_eq!(counts, expected);
@@ -345,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_used_again_starts_at_zero() {
+    fn every_tally_starts_at_zero() {
         for _ in 0..3 {
             let tally = Tally::default();
             assert_eq!(tally.calls(), 0);

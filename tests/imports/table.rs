@@ -146,7 +146,7 @@ pub(crate) const ORDER: [(&str, &[&str]); 2] = [
     ),
     (
         "resilience-runtime/src/guard/short.rs",
-        &["breaker.admit_closed()", "breaker.is_surely_open("],
+        &["breaker.gate()", "breaker.is_surely_open("],
     ),
 ];
 

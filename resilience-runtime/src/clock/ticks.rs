@@ -11,9 +11,18 @@ pub(crate) const OFF: u64 = 20_000_000;
 /// For so long, a second, the two clocks are taken to go alike.
 const ALIKE: u64 = 1 << 32;
 
-/// The tick at which they were last laid beside each other, and what to add to a tick's time since.
-static LAID: AtomicU64 = AtomicU64::new(0);
-static AHEAD: AtomicU64 = AtomicU64::new(0);
+/// How the two were last laid beside each other.
+static LAID: Laid = Laid {
+    at: AtomicU64::new(0),
+    ahead: AtomicU64::new(0),
+};
+
+struct Laid {
+    /// The tick at which that was.
+    at: AtomicU64,
+    /// What to add to a tick's time since.
+    ahead: AtomicU64,
+}
 
 /// The last tick, for [`spent`].
 #[inline]
@@ -37,11 +46,12 @@ pub(crate) fn spent(since: u64) -> u64 {
 #[inline]
 pub(crate) fn about() -> u64 {
     let tick = tick();
-    // Who sees one of the two before the other is off by a tick for it.
-    if tick.saturating_sub(LAID.load(Ordering::Relaxed)) > ALIKE {
+    // Who sees one of the two before the other is off by a tick for it. Who is behind them, because another core laid
+    // them just now, lays them once more.
+    if tick.wrapping_sub(LAID.at.load(Ordering::Relaxed)) > ALIKE {
         return lay(tick);
     }
-    nanos(tick).wrapping_add(AHEAD.load(Ordering::Relaxed))
+    nanos(tick).wrapping_add(LAID.ahead.load(Ordering::Relaxed))
 }
 
 pub(super) fn ready() {
@@ -56,8 +66,8 @@ fn nanos(ticks: u64) -> u64 {
 #[cold]
 fn lay(tick: u64) -> u64 {
     let now = super::now();
-    AHEAD.store(now.wrapping_sub(nanos(tick)), Ordering::Relaxed);
-    LAID.store(tick, Ordering::Relaxed);
+    LAID.ahead.store(now.wrapping_sub(nanos(tick)), Ordering::Relaxed);
+    LAID.at.store(tick, Ordering::Relaxed);
     now
 }
 

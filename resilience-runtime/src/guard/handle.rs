@@ -96,9 +96,8 @@ impl Guard {
 
     /// The first poll of a call with these layers; later ones go the long way.
     #[inline(always)]
-    fn poll_early<O: Answers, B: Future<Output = O::Return>>(
+    fn poll_early<const LAYERS: u8, O: Answers, B: Future<Output = O::Return>>(
         &self,
-        layers: u8,
         core: Pin<&mut Core<O, B>>,
         late: &mut Late,
         cx: &mut Context<'_>,
@@ -109,7 +108,8 @@ impl Guard {
         if core.is_over() {
             return Early::Attempted(Poll::Pending);
         }
-        core.poll_short(&self.entry, (layers, &None), false, || self.start(layers), late, cx)
+        let start = move || self.start(LAYERS);
+        core.poll_short(&self.entry, (LAYERS, || None), false, start, late, cx)
     }
 
     fn attempt<'c, B, T, E>(&'c self, late: &'c mut Late, body: B) -> Attempt<'c, B, T, E> {
@@ -145,13 +145,16 @@ impl Guard {
 
 pin_project_lite::pin_project! {
     /// The future of [`Guard::call_once`].
+    // In this order a small one that is moved as soon as it is made, as futures are, keeps the guard in a word of its
+    // own: a move copies two words at once and has to wait where two writes made them, and everything follows the guard.
+    #[repr(C)]
     #[must_use = "futures do nothing unless polled"]
     pub struct CallOnce<'g, Fut, T, E> {
-        guard: &'g Guard,
-        // The call begins when it is first polled.
-        late: Late,
         #[pin]
         core: Core<Judged<ByError, T, E>, Fut>,
+        // The call begins when it is first polled.
+        late: Late,
+        guard: &'g Guard,
     }
 
     impl<Fut, T, E> PinnedDrop for CallOnce<'_, Fut, T, E> {
@@ -174,7 +177,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         const LAYERS: u8 = EVERY_LAYER & !LAYER_RETRY;
         let mut this = self.project();
-        let turn = match this.guard.poll_early(LAYERS, this.core.as_mut(), this.late, cx) {
+        let turn = match this.guard.poll_early::<LAYERS, _, _>(this.core.as_mut(), this.late, cx) {
             Early::Answer(answer) => return Poll::Ready(answer.map_err(Failure::Error)),
             Early::Refused(rejection) => return Poll::Ready(Err(Failure::Rejected(rejection))),
             Early::Attempted(polled) => ready!(polled),
@@ -231,7 +234,10 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        match this.guard.poll_early(EVERY_LAYER, this.core.as_mut(), this.late, cx) {
+        match this
+            .guard
+            .poll_early::<EVERY_LAYER, _, _>(this.core.as_mut(), this.late, cx)
+        {
             Early::Answer(answer) => Poll::Ready(Turn::End(End::Value(answer))),
             Early::Refused(rejection) => Poll::Ready(Turn::End(End::Rejected(rejection))),
             Early::Attempted(polled) => polled,

@@ -99,7 +99,15 @@ impl Late {
     }
 
     /// Readies it for the next attempt.
+    #[inline]
     pub(super) fn rewind(&mut self) {
+        if self.is_made() {
+            self.rewind_made();
+        }
+    }
+
+    #[inline(never)]
+    fn rewind_made(&mut self) {
         if let Some(mut parts) = self.parts() {
             *parts.stage = if parts.call.entered { Stage::Pause } else { Stage::Enter };
             *parts.ticket = None;

@@ -13,11 +13,12 @@ use super::attempt::{Core, Stage, conclude};
 use super::late::Late;
 use super::settle::{Finish, of_call};
 use super::{Calling, Running, Start, clock_for_counts};
+use crate::attempts::Ending;
 use crate::clock::{self, NEVER};
 use crate::dependency::{Entry, Traits};
 use crate::event::{self, Served};
-use crate::layer::breaker::{Breaker, Mark, Permit};
-use crate::layer::bulkhead::{Key, Slot};
+use crate::layer::breaker::{Breaker, Gate, Mark, Permit};
+use crate::layer::bulkhead::{Bulkhead, Key, Slot};
 use crate::meter;
 use crate::ops::{Answers, Turn};
 use crate::outcome::Outcome;
@@ -36,55 +37,57 @@ pub(super) enum Early<R> {
     LongWay,
 }
 
-/// What a call on the short way holds while its body is polled.
-#[derive(Debug)]
-pub(super) struct Held {
+/// What a call on the short way holds.
+struct Held {
     traits: Traits,
     slot: Option<Slot>,
-    /// The breaker's period that admitted it; [`NEVER`] without a breaker.
-    period: u64,
+    /// What the gate of its breaker said when it admitted it.
+    gate: Gate,
     started: Started,
 }
 
-/// When the body was first polled.
+/// A slot, and the bulkhead that it goes back to.
+type Taken<'e> = Option<(&'e Bulkhead, Slot)>;
+
+/// When the body was first polled; 0 where nobody needs to know. The highest bit says that it is a tick, a few
+/// milliseconds off: a body that is over in one poll takes next to no time, unless it blocks its thread.
 #[derive(Debug, Clone, Copy)]
-struct Started {
-    /// 0 where nobody needs to know.
-    at: u64,
-    /// Whether it is a tick, a few milliseconds off: a body that is over in one poll takes next to no time, unless it
-    /// blocks its thread.
-    roughly: bool,
-}
+struct Started(u64);
 
 impl Started {
-    const UNKNOWN: Self = Self { at: 0, roughly: false };
+    const UNKNOWN: Self = Self(0);
+    /// No clock here comes so far in 292 years.
+    const ROUGHLY: u64 = 1 << 63;
 
     #[inline]
     fn now(exactly: bool, roughly: bool) -> Self {
-        let at = match (exactly, roughly) {
-            (true, _) => clock::now(),
-            (false, true) => clock::tick(),
-            (false, false) => return Self::UNKNOWN,
-        };
-        Self { at, roughly: !exactly }
+        match (exactly, roughly) {
+            (true, _) => Self(clock::now()),
+            (false, true) => Self(clock::tick() | Self::ROUGHLY),
+            (false, false) => Self::UNKNOWN,
+        }
+    }
+
+    /// The tick, where it is one.
+    #[inline]
+    fn tick(self) -> Option<u64> {
+        (self.0 & Self::ROUGHLY != 0).then_some(self.0 & !Self::ROUGHLY)
     }
 
     /// How long ago that was.
     #[inline]
     fn spent(self) -> u64 {
-        if self.roughly {
-            clock::spent(self.at)
-        } else {
-            clock::now().saturating_sub(self.at)
+        match self.tick() {
+            Some(tick) => clock::spent(tick),
+            None => clock::now().saturating_sub(self.0),
         }
     }
 
     /// The same by the exact clock, for a body that is not over.
     fn exactly(self) -> u64 {
-        if self.roughly {
-            clock::now().saturating_sub(self.spent()).max(1)
-        } else {
-            self.at
+        match self.tick() {
+            Some(tick) => clock::now().saturating_sub(clock::spent(tick)).max(1),
+            None => self.0,
         }
     }
 }
@@ -99,7 +102,7 @@ impl Held {
         if attempted {
             call.attempts = 1;
             call.running = Some(Running {
-                permit: (self.period != NEVER).then(|| Permit::ordinary(self.period)),
+                permit: self.gate.admits().then(|| Permit::ordinary(self.gate.period())),
                 started: self.started.exactly(),
                 limit: 0,
                 reason: Reason::TimedOut,
@@ -115,68 +118,63 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
     pub(super) fn poll_short(
         mut self: Pin<&mut Self>,
         entry: &Entry,
-        (layers, key): (u8, &Key),
+        (layers, key): (u8, impl Fn() -> Key),
         has_fallbacks: bool,
-        start: impl Fn() -> Start,
+        start: impl Fn() -> Start + Copy,
         late: &mut Late,
         cx: &mut Context<'_>,
     ) -> Early<O::Return> {
         let traits = entry.traits();
         let layers = traits.of_layers(layers);
         if !traits.is_plain() || crate::deadline::current() != NEVER {
-            late.make(Calling::new(start()), Stage::Enter);
+            begin(start, late);
             return Early::LongWay;
         }
         // In registers as long as nothing unusual happens, so they are put together only where they leave.
-        let (mut slot, mut period) = (None, NEVER);
-        let held = |slot, period, started| Held {
+        let held = |taken: Taken<'_>, gate, started| Held {
             traits,
-            slot,
-            period,
+            slot: taken.map(|(_, slot)| slot),
+            gate,
             started,
         };
-        if layers & LAYER_BULKHEAD != 0
-            && let Some(bulkhead) = entry.bulkhead(traits)
-        {
-            slot = bulkhead.try_acquire(*key);
-            if slot.is_none() {
-                late.make(Calling::new(start()), Stage::Enter);
+        let mut taken = None;
+        if layers & LAYER_BULKHEAD != 0 {
+            let bulkhead = entry.slots(traits);
+            let Some(slot) = bulkhead.try_acquire(key()) else {
+                begin(start, late);
                 return Early::LongWay;
-            }
+            };
+            taken = Some((bulkhead, slot));
         }
         if layers & LAYER_RETRY != 0 {
             entry.budget(traits).call(clock::about());
         }
         if entry.hold().left(clock::now).is_some() {
-            late.make(
-                held(slot, period, Started::UNKNOWN).into_call(start(), false),
-                Stage::Admit,
-            );
+            leave(held(taken, Gate::NONE, Started::UNKNOWN), start, late);
             return Early::LongWay;
         }
+        let (mut watching, mut gate) = (None, Gate::NONE);
         if layers & LAYER_BREAKER != 0
-            && let Some(breaker) = entry.breaker(traits)
+            && let Some(breaker) = entry.made_breaker(traits)
         {
-            let Some(admitted) = breaker.admit_closed() else {
-                if let Some(retry_after) = breaker.is_surely_open(clock::about, clock::OFF) {
+            gate = breaker.gate();
+            if !gate.admits() {
+                if let Some(retry_after) = breaker.is_surely_open(gate, clock::about, clock::OFF) {
                     *self.project().over = true;
                     if has_fallbacks {
-                        let call = held(slot, period, Started::UNKNOWN).into_call(start(), false);
-                        return Early::Refused(refuse_function(call, retry_after, late));
+                        let held = held(taken, Gate::NONE, Started::UNKNOWN);
+                        return Early::Refused(refuse_function(held, start, retry_after, late));
                     }
-                    release(entry, traits, slot, key);
+                    release(taken, &key);
                     return Early::Refused(refuse(entry, retry_after));
                 }
-                late.make(
-                    held(slot, period, Started::UNKNOWN).into_call(start(), false),
-                    Stage::Admit,
-                );
+                leave(held(taken, Gate::NONE, Started::UNKNOWN), start, late);
                 return Early::LongWay;
-            };
-            period = admitted;
+            }
+            watching = Some(breaker);
         }
         let turn = entry.meter().turn();
-        let watched = period != NEVER && traits.is_timed();
+        let watched = watching.is_some() && traits.is_timed();
         let roughly = watched && traits.is_timed_roughly();
         let started = Started::now(turn.is_timed() || (watched && !roughly), roughly);
         let this = self.as_mut().project();
@@ -186,24 +184,26 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
         };
         let mut fuse = Fuse {
             traits,
-            slot,
-            period,
+            taken,
+            gate,
             started,
-            start: &start,
+            start,
             lit: true,
         };
         let polled = body.poll(cx).map(|answer| (ops.judge(&answer), answer));
         fuse.lit = false;
-        let slot = fuse.slot.take();
+        let taken = fuse.taken.take();
         if let Poll::Ready((outcome @ (Outcome::Success | Outcome::Business), answer)) = polled {
             *this.over = true;
-            settle_good(entry, traits, (period, started), outcome);
-            release(entry, traits, slot, key);
+            if let Some(breaker) = watching {
+                settle_good(entry, traits, (breaker, gate), started, outcome);
+            }
+            release(taken, &key);
             entry.tally().end(of_call(outcome), Served::Primary, clock_for_counts());
-            meter::after(entry, turn, started.at);
+            meter::after(entry, turn, started.0);
             return Early::Answer(answer);
         }
-        late.make(held(slot, period, started).into_call(start(), true), Stage::Run);
+        attempted(held(taken, gate, started), start, late);
         match late.parts() {
             Some(parts) => Early::Attempted(conclude(self.project(), parts, polled, cx)),
             None => Early::LongWay,
@@ -211,32 +211,51 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
     }
 }
 
+// What leaves the short way stands by itself, or the short way would have to keep its registers for it.
+
+/// The long way from its begin.
+#[inline(never)]
+fn begin(start: impl Fn() -> Start, late: &mut Late) {
+    late.make(Calling::new(start()), Stage::Enter);
+}
+
+/// The long way before the breaker.
+#[inline(never)]
+fn leave(held: Held, start: impl Fn() -> Start, late: &mut Late) {
+    late.make(held.into_call(start(), false), Stage::Admit);
+}
+
+/// The long way after the body's first poll.
+#[inline(never)]
+fn attempted(held: Held, start: impl Fn() -> Start, late: &mut Late) {
+    late.make(held.into_call(start(), true), Stage::Run);
+}
+
 /// A good answer: nothing to repeat, nothing to hold, and in a clean window nothing to record.
 #[inline(always)]
-fn settle_good(entry: &Entry, traits: Traits, (period, started): (u64, Started), outcome: Outcome) {
-    if period != NEVER
-        && let Some(breaker) = entry.breaker(traits)
-    {
-        let slow = traits.is_timed() && started.spent() > entry.slow_after();
-        #[cfg(feature = "simulation")]
-        super::notes::result(&entry.pin(), breaker, &Permit::ordinary(period), Mark::Success { slow });
-        if slow || !breaker.is_clean_in(period) {
-            settle_counted(entry, traits, breaker, (period, slow), outcome);
-        }
+fn settle_good(entry: &Entry, traits: Traits, (breaker, gate): (&Breaker, Gate), started: Started, outcome: Outcome) {
+    let slow = traits.is_timed() && started.spent() > entry.slow_after();
+    #[cfg(feature = "simulation")]
+    super::notes::result(
+        &entry.pin(),
+        breaker,
+        &Permit::ordinary(gate.period()),
+        Mark::Success { slow },
+    );
+    if slow || !breaker.is_clean_since(gate) {
+        settle_counted(entry, traits, breaker, (gate.period(), slow), outcome.into());
     }
 }
 
 #[inline(always)]
-fn release(entry: &Entry, traits: Traits, slot: Option<Slot>, key: &Key) {
-    if let Some(slot) = slot
-        && let Some(bulkhead) = entry.bulkhead(traits)
-    {
-        bulkhead.release(slot, *key);
+fn release(taken: Taken<'_>, key: &impl Fn() -> Key) {
+    if let Some((bulkhead, slot)) = taken {
+        bulkhead.release(slot, key());
     }
 }
 
 #[inline(never)]
-fn settle_counted(entry: &Entry, traits: Traits, breaker: &Breaker, (period, slow): (u64, bool), outcome: Outcome) {
+fn settle_counted(entry: &Entry, traits: Traits, breaker: &Breaker, (period, slow): (u64, bool), ending: Ending) {
     if slow {
         entry.attempts().was_slow();
         entry.history(traits).was_slow();
@@ -244,23 +263,24 @@ fn settle_counted(entry: &Entry, traits: Traits, breaker: &Breaker, (period, slo
         return;
     }
     if let Some(made) = breaker.settle(Permit::ordinary(period), Mark::Success { slow }, clock::now) {
-        event::transition_by(&entry.pin(), made, Some(outcome.into()));
+        event::transition_by(&entry.pin(), made, Some(ending));
     }
 }
 
 /// Refuses a guard's call, which ends here: the breaker is open for `retry_after`.
 #[inline(always)]
 fn refuse(entry: &Entry, retry_after: u64) -> Rejection {
-    let rejection = Rejection::told(entry.identity_number(), Reason::Open, Some(retry_after));
-    event::rejected("guard", &rejection, false);
-    entry.tally().end_rejected(Reason::Open, clock_for_counts());
+    let rejection = || Rejection::open(entry.identity_number(), retry_after);
+    event::rejected_as("guard", rejection, false);
+    entry.tally().end_open(clock_for_counts());
     meter::tell(entry);
-    rejection
+    rejection()
 }
 
 /// Refuses a function's call, which goes on to its fallback.
 #[inline(never)]
-fn refuse_function(mut call: Calling, retry_after: u64, late: &mut Late) -> Rejection {
+fn refuse_function(held: Held, start: impl Fn() -> Start, retry_after: u64, late: &mut Late) -> Rejection {
+    let mut call = held.into_call(start(), false);
     let rejection = call.reject(Reason::Open, Some(retry_after));
     late.make(call, Stage::Ended);
     rejection
@@ -268,33 +288,39 @@ fn refuse_function(mut call: Calling, retry_after: u64, late: &mut Late) -> Reje
 
 /// Holds what the call holds while its body is polled, or its answer judged: dropped while lit, a panic is on its way
 /// up, and settles there.
-struct Fuse<'s, S: Fn() -> Start> {
+///
+/// It stands in registers, and nothing of it is written where no panic is: each of its fields is a plain value, and what
+/// its drop does is one call.
+struct Fuse<'e, S: Fn() -> Start + Copy> {
     traits: Traits,
-    slot: Option<Slot>,
-    period: u64,
+    taken: Taken<'e>,
+    gate: Gate,
     started: Started,
-    start: &'s S,
+    start: S,
     lit: bool,
 }
 
-impl<S: Fn() -> Start> Drop for Fuse<'_, S> {
+impl<S: Fn() -> Start + Copy> Drop for Fuse<'_, S> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.lit {
-            let held = Held {
-                traits: self.traits,
-                slot: self.slot.take(),
-                period: self.period,
-                started: self.started,
-            };
-            panicked(held, (self.start)());
+            let slot = self.taken.take().map(|(_, slot)| slot);
+            panicked(self.traits, slot, self.gate, self.started, self.start);
         }
     }
 }
 
+// With what it needs one by one: put together they would have to be written, and the fuse with them.
 #[cold]
-fn panicked(held: Held, start: Start) {
-    held.into_call(start, true).settle(Finish::Panicked);
+#[inline(never)]
+fn panicked(traits: Traits, slot: Option<Slot>, gate: Gate, started: Started, start: impl Fn() -> Start) {
+    let held = Held {
+        traits,
+        slot,
+        gate,
+        started,
+    };
+    held.into_call(start(), true).settle(Finish::Panicked);
 }
 
 #[cfg(test)]

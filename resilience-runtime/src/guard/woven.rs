@@ -13,7 +13,7 @@ use super::{Calling, EntryRef, Start};
 use crate::fallback::{self, Chain, StaleKey};
 use crate::keys;
 use crate::layer::bulkhead::Key;
-use crate::ops::{Answers, End, Ops, Turn};
+use crate::ops::{Answers, Asks, End, Ops, Turn};
 use crate::private::LAYER_RETRY;
 use crate::site::Site;
 
@@ -28,19 +28,24 @@ pub struct Call {
 #[derive(Debug, Clone, Copy)]
 struct Who {
     site: &'static Site,
-    key: Key,
+    /// In two words: one of sixteen bytes would make the call longer by as many.
+    key: Option<[u64; 2]>,
     layers: u8,
 }
 
 impl Who {
     fn start(self, entry: EntryRef) -> Start {
-        let Self { site, key, layers } = self;
         Start {
             entry,
-            site: Some(site),
-            key,
-            layers,
+            site: Some(self.site),
+            key: self.key(),
+            layers: self.layers,
         }
+    }
+
+    #[inline]
+    fn key(&self) -> Key {
+        self.key.map(keys::whole)
     }
 }
 
@@ -67,22 +72,26 @@ impl Call {
 
     /// One attempt of a call whose function has no `#[retry]`. The future's output is how the call ended.
     #[inline]
-    pub fn only<O: Answers, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Only<'_, O, B> {
+    pub fn only<O: Ops, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Only<'_, Asks<O::Return>, B> {
         self.who.layers &= !LAYER_RETRY;
         Only {
             call: self,
-            core: Core::new(ops, body),
+            core: Core::new(ops.asks(), body),
         }
     }
 
     /// One attempt, with the pause before it if it is a repeat. The future's output says whether to run the body
     /// again.
     #[inline]
-    pub fn attempt<O: Answers, B: Future<Output = O::Return>>(&mut self, ops: O, body: B) -> Attempt<'_, O, B> {
+    pub fn attempt<O: Ops, B: Future<Output = O::Return>>(
+        &mut self,
+        ops: O,
+        body: B,
+    ) -> Attempt<'_, Asks<O::Return>, B> {
         self.late.rewind();
         Attempt {
             call: self,
-            core: Core::new(ops, body),
+            core: Core::new(ops.asks(), body),
         }
     }
 
@@ -146,8 +155,9 @@ impl Call {
             return Early::LongWay;
         };
         let Self { who, late } = self;
-        let start = || who.start(EntryRef::Installed(entry));
-        core.poll_short(entry, (layers, &who.key), true, start, late, cx)
+        let who: &Who = who;
+        let start = move || who.start(EntryRef::Installed(entry));
+        core.poll_short(entry, (layers, move || who.key()), true, start, late, cx)
     }
 }
 

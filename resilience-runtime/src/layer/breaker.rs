@@ -60,6 +60,27 @@ impl Permit {
     }
 }
 
+/// What [`Breaker::gate`] said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gate(u64);
+
+impl Gate {
+    /// That of no breaker, which admits nobody.
+    pub(crate) const NONE: Self = Self(u64::MAX);
+
+    /// Leave in the common case, closed and nothing to count.
+    #[inline]
+    pub(crate) fn admits(self) -> bool {
+        self.0 & (STATE | INTRICATE) == CLOSED
+    }
+
+    /// The period that gives leave.
+    #[inline]
+    pub(crate) fn period(self) -> u64 {
+        self.0 >> PERIOD
+    }
+}
+
 /// One breaker, shared by everything that names its dependency.
 ///
 /// In the order of the fields, so that what every admission reads and what nearly every good result writes while the
@@ -91,23 +112,22 @@ impl Breaker {
         breaker
     }
 
-    /// Leave in the common case, closed and nothing to count: the period that gives it.
+    /// What an admission goes by.
     #[inline]
-    pub(crate) fn admit_closed(&self) -> Option<u64> {
-        let gate = self.gate.load(Ordering::Acquire);
-        (gate & (STATE | INTRICATE) == CLOSED).then_some(gate >> PERIOD)
+    pub(crate) fn gate(&self) -> Gate {
+        Gate(self.gate.load(Ordering::Acquire))
     }
 
     /// What is left of open, in the common case of a refusal: nothing to sample, and the end not reached, by a clock that
     /// may be `off` by so much.
     #[inline]
-    pub(crate) fn is_surely_open(&self, clock: impl FnOnce() -> u64, off: u64) -> Option<u64> {
-        if self.gate.load(Ordering::Acquire) & (STATE | INTRICATE) != OPEN {
+    pub(crate) fn is_surely_open(&self, gate: Gate, clock: impl FnOnce() -> u64, off: u64) -> Option<u64> {
+        if gate.0 & (STATE | INTRICATE) != OPEN {
             return None;
         }
         let until = self.until.load(Ordering::Relaxed);
-        let now = clock();
-        (now.saturating_add(off) < until).then(|| until - now)
+        let left = until.checked_sub(clock())?;
+        (left > off).then_some(left)
     }
 
     /// Asks for leave to make an attempt. `clock` gives now and is read only if the state is not
@@ -116,11 +136,12 @@ impl Breaker {
     /// Transition and reservation are one step under the lock: nobody sees half-open without the
     /// probe that made it so being counted.
     pub(crate) fn admit(&self, clock: impl FnOnce() -> u64, time: u64) -> (Result<Permit, Refusal>, Transitions) {
-        if let Some(period) = self.admit_closed() {
-            return (Ok(Permit::ordinary(period)), Transitions::default());
+        let gate = self.gate();
+        if gate.admits() {
+            return (Ok(Permit::ordinary(gate.period())), Transitions::default());
         }
         let now = clock();
-        if let Some(retry_after) = self.is_surely_open(|| now, 0) {
+        if let Some(retry_after) = self.is_surely_open(gate, || now, 0) {
             return (Err(Refusal::Open { retry_after }), Transitions::default());
         }
         self.admit_locked(now, time)
@@ -147,11 +168,16 @@ impl Breaker {
         (answer.map(|inner| Permit { inner, counted }), made)
     }
 
-    /// Whether a good and quick result of an ordinary attempt would change nothing, so that it need not be settled: its
-    /// `period` still holds, and the window is full of results just like it.
+    /// Whether a good and quick result of an ordinary attempt that `gate` admitted would change nothing, so that it need
+    /// not be settled: its period still holds, and the window is full of results just like it.
     #[inline]
-    pub(crate) fn is_clean_in(&self, period: u64) -> bool {
-        self.gate.load(Ordering::Acquire) == (period << PERIOD) | CLEAN | CLOSED
+    pub(crate) fn is_clean_since(&self, gate: Gate) -> bool {
+        self.gate.load(Ordering::Acquire) == gate.0 | CLEAN
+    }
+
+    /// The same by the period that admitted it.
+    fn is_clean_in(&self, period: u64) -> bool {
+        self.is_clean_since(Gate((period << PERIOD) | CLOSED))
     }
 
     /// Takes a good and quick result of an ordinary attempt of `period` without the lock, if it opens nothing whatever
@@ -321,9 +347,9 @@ mod tests {
         let breaker = breaker("window = \"4 calls\"");
         let answers = beside_who_holds_the_lock(&breaker, |breaker| {
             let admitted = breaker.admit(|| 0, 1);
-            (admitted.0.is_ok(), breaker.would_admit(0).0, breaker.admit_closed())
+            (admitted.0.is_ok(), breaker.would_admit(0).0, breaker.gate().admits())
         });
-        assert_eq!(answers, (true, Ok(()), Some(0)));
+        assert_eq!(answers, (true, Ok(()), true));
     }
 
     #[test]

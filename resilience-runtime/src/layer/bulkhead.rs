@@ -92,6 +92,12 @@ const OFTEN: u32 = if cfg!(resilience_loom) || !cfg!(any(test, feature = "testin
     1
 };
 
+impl Default for Bulkhead {
+    fn default() -> Self {
+        Self::new(0, None)
+    }
+}
+
 impl Bulkhead {
     pub(crate) fn new(limit: u32, per_key: Option<u32>) -> Self {
         Self {

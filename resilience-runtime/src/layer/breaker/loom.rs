@@ -199,9 +199,13 @@ fn who_is_told_how_long_is_told_the_end_of_the_opening_that_stands() {
             assert!(breaker.settle(probe, BAD, || S).is_some());
         });
         // The first opening ends at 1 s, the second at 3 s: nothing in between is ever told.
-        assert!(breaker.is_surely_open(|| S, 0).is_none_or(|left| left == 2 * S));
+        assert!(
+            breaker
+                .is_surely_open(breaker.gate(), || S, 0)
+                .is_none_or(|left| left == 2 * S)
+        );
         a.join().unwrap();
-        assert_eq!(breaker.is_surely_open(|| S, 0), Some(2 * S));
+        assert_eq!(breaker.is_surely_open(breaker.gate(), || S, 0), Some(2 * S));
     });
 }
 
