@@ -190,60 +190,38 @@ impl Entry {
         self.slow_after.load(Ordering::Relaxed)
     }
 
+    /// The states that it draws on.
+    #[inline]
+    pub(crate) fn states(&self) -> States<'_> {
+        States {
+            own: &self.own,
+            parent: &self.parent,
+        }
+    }
+
     /// The breaker, as the traits say where it stands.
     #[inline]
     pub(crate) fn breaker(&self, traits: Traits) -> Option<&Breaker> {
         if traits.has(Traits::BREAKER) {
-            self.made_breaker(traits)
+            self.states().breaker(traits)
         } else {
             None
         }
     }
 
-    /// The breaker of who is known to have one.
-    #[inline]
-    pub(crate) fn made_breaker(&self, traits: Traits) -> Option<&Breaker> {
-        self.state(traits, Traits::BREAKER_SHARED).breaker.get()
-    }
-
-    /// Where something stands of which a trait says whether it is the dependency's.
-    #[inline]
-    fn state(&self, traits: Traits, shared: u32) -> &State {
-        // Both loaded and one taken, which costs no more than to take one of two addresses and load from there.
-        let (own, parent) = (&*self.own, &*self.parent);
-        if traits.has(shared) { parent } else { own }
-    }
-
     /// The slots, as the traits say where they stand.
     #[inline]
     pub(crate) fn bulkhead(&self, traits: Traits) -> Option<&Bulkhead> {
-        traits.has(Traits::BULKHEAD).then(|| self.slots(traits))
-    }
-
-    /// The slots of who is known to have some.
-    #[inline]
-    pub(crate) fn slots(&self, traits: Traits) -> &Bulkhead {
-        &self.state(traits, Traits::SLOTS_SHARED).bulkhead
-    }
-
-    /// The retry budget, as the traits say where it stands.
-    #[inline]
-    pub(crate) fn budget(&self, traits: Traits) -> &Budget {
-        &self.state(traits, Traits::BUDGET_SHARED).budget
+        traits.has(Traits::BULKHEAD).then(|| self.states().bulkhead(traits))
     }
 
     /// What the breaker did, which stands where the breaker stands.
     pub(crate) fn history(&self, traits: Traits) -> &History {
-        &self.state(traits, Traits::BREAKER_SHARED).history
+        &self.states().at(traits, Traits::BREAKER_SHARED).history
     }
 
     pub(crate) fn attempts(&self) -> &Attempts {
         &self.own.attempts
-    }
-
-    #[inline]
-    pub(crate) fn hold(&self) -> &Hold {
-        &self.parent.hold
     }
 
     #[inline]
@@ -333,6 +311,46 @@ impl Entry {
         let _ = self.pinned.compare_and_swap(held, Arc::clone(&free));
         self.publish();
         free
+    }
+}
+
+/// The states that a call draws on: of its name, and of its dependency, which is the same unless it is an operation.
+///
+/// Found once a call: whoever looks for them where they are needed has to keep the entry at hand for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct States<'e> {
+    own: &'e State,
+    parent: &'e State,
+}
+
+impl<'e> States<'e> {
+    /// The breaker of who is known to have one.
+    #[inline]
+    pub(crate) fn breaker(self, traits: Traits) -> Option<&'e Breaker> {
+        self.at(traits, Traits::BREAKER_SHARED).breaker.get()
+    }
+
+    /// The slots of who is known to have some.
+    #[inline]
+    pub(crate) fn bulkhead(self, traits: Traits) -> &'e Bulkhead {
+        &self.at(traits, Traits::SLOTS_SHARED).bulkhead
+    }
+
+    /// The retry budget.
+    #[inline]
+    pub(crate) fn budget(self, traits: Traits) -> &'e Budget {
+        &self.at(traits, Traits::BUDGET_SHARED).budget
+    }
+
+    #[inline]
+    pub(crate) fn hold(self) -> &'e Hold {
+        &self.parent.hold
+    }
+
+    /// Where something stands of which a trait says whether it is the dependency's.
+    #[inline]
+    fn at(self, traits: Traits, shared: u32) -> &'e State {
+        if traits.has(shared) { self.parent } else { self.own }
     }
 }
 

@@ -137,9 +137,10 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
             gate,
             started,
         };
+        let states = entry.states();
         let mut taken = None;
         if layers & LAYER_BULKHEAD != 0 {
-            let bulkhead = entry.slots(traits);
+            let bulkhead = states.bulkhead(traits);
             let Some(slot) = bulkhead.try_acquire(key()) else {
                 begin(start, late);
                 return Early::LongWay;
@@ -147,15 +148,15 @@ impl<O: Answers, B: Future<Output = O::Return>> Core<O, B> {
             taken = Some((bulkhead, slot));
         }
         if layers & LAYER_RETRY != 0 {
-            entry.budget(traits).call(clock::about());
+            states.budget(traits).call(clock::about());
         }
-        if entry.hold().left(clock::now).is_some() {
+        if states.hold().left(clock::now).is_some() {
             leave(held(taken, Gate::NONE, Started::UNKNOWN), start, late);
             return Early::LongWay;
         }
         let (mut watching, mut gate) = (None, Gate::NONE);
         if layers & LAYER_BREAKER != 0
-            && let Some(breaker) = entry.made_breaker(traits)
+            && let Some(breaker) = states.breaker(traits)
         {
             gate = breaker.gate();
             if !gate.admits() {

@@ -14,11 +14,18 @@ impl Hold {
     }
 
     /// What is left of the hold, if it stands. `clock` is read only if one was ever set.
+    #[inline]
     pub(crate) fn left(&self, clock: impl FnOnce() -> u64) -> Option<u64> {
         let until = self.until.load(Ordering::Relaxed);
         if until == 0 {
             return None;
         }
+        self.left_of(until, clock)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn left_of(&self, until: u64, clock: impl FnOnce() -> u64) -> Option<u64> {
         let now = clock();
         if now < until {
             return Some(until - now);
