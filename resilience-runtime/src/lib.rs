@@ -72,9 +72,10 @@
 //!
 //! # Features
 //!
+//! - `serde` (default): a [`Snapshot`] is `serde::Serialize`, and [`Counted`] both ways.
 //! - `watch` (default): the operating system announces edits of the file; without it the content is polled.
 //! - `testing`: time follows tokio's clock, and `testing` sets states by hand. For users' own tests.
-//! - `record`: single calls can be recorded, see `Runtime::record`.
+//! - `record`: single calls can be recorded, see `Runtime::record`; brings `serde`.
 //! - `metrics`: what is counted goes to the recorder of the `metrics` crate (0.24).
 //! - `http`, `reqwest`, `tonic`, `sqlx`, `redis`: their errors and statuses are classified; with `http` a rejection is
 //!   also a whole response, see `Rejection::problem`.

@@ -2,6 +2,7 @@
 
 mod collect;
 mod record;
+#[cfg(feature = "serde")]
 mod write;
 
 pub use record::{
