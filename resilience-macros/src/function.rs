@@ -17,6 +17,7 @@ pub(crate) use parameter::{Parameter, Passing, Receiver};
 pub(crate) struct Function {
     /// Attributes and visibility.
     pub(crate) head: TokenStream,
+    /// But for its inputs, which are the receiver and the parameters.
     pub(crate) signature: Signature,
     /// The signature as it is written.
     pub(crate) written: Code,
@@ -104,7 +105,7 @@ fn read(input: ParseStream<'_>, attribute: &str) -> syn::Result<Item> {
     ))))
 }
 
-fn function(head: Code, signature: Signature, written: Code, body: Group, boxed: Option<Output>) -> Function {
+fn function(head: Code, mut signature: Signature, written: Code, body: Group, boxed: Option<Output>) -> Function {
     let is_boxed = boxed.is_some();
     let output = boxed.unwrap_or_else(|| match &signature.output {
         ReturnType::Type(_, output) => Output::of(output),
@@ -118,7 +119,7 @@ fn function(head: Code, signature: Signature, written: Code, body: Group, boxed:
             }
         }
     });
-    let (receiver, parameters) = parameter::read(&signature.inputs, &body);
+    let (receiver, parameters) = parameter::read(std::mem::take(&mut signature.inputs), &body);
     let head = head.into_token_stream();
     Function {
         head,

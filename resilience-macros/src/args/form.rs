@@ -15,7 +15,6 @@ mod read;
 use read::{is_word, literal, reason, stale};
 
 /// One `#[fallback(…)]`.
-#[derive(Clone)]
 pub(crate) enum Form {
     Value(Given),
     /// `path`, `one_per`.
@@ -29,7 +28,6 @@ pub(crate) enum Form {
 }
 
 /// What a stale answer is an answer to.
-#[derive(Clone)]
 pub(crate) enum StaleKey {
     Given(Code),
     /// `stale(shared)`.

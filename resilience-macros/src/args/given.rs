@@ -9,7 +9,6 @@ use super::{is_argument_end, path};
 use crate::code::Code;
 
 /// `word = code`.
-#[derive(Clone)]
 pub(crate) struct Given {
     pub(crate) word: Ident,
     pub(crate) code: Code,

@@ -1,6 +1,5 @@
 //! The rules of the fallback chain.
 
-use proc_macro2::Ident;
 use quote::ToTokens;
 use resilience_policy::Dependency;
 
@@ -49,15 +48,14 @@ fn lent_twice(function: &Function, forms: &[Form], retries: bool, faults: &mut F
     if !function.boxed || !receiver.used || receiver.passing != Passing::Exclusive {
         return;
     }
-    let word = Ident::new("self", receiver.token.span);
-    let again = forms.iter().any(|form| form.needs_self(&word));
+    let again = forms.iter().any(|form| form.needs_self(&receiver.token));
     if retries || again {
         let why = if retries { "`#[retry]`" } else { "a fallback" };
         let message = format!(
             "`#[async_trait]` boxes `&mut self` together with the body, and {why} needs it again: take `&self`, \
              or use an `async fn` in the trait"
         );
-        faults.at(receiver.token.span, message);
+        faults.at(receiver.token.span(), message);
     }
 }
 

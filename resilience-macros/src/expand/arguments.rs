@@ -3,13 +3,13 @@
 //! A clone is made only where the body could use up what a fallback or a further attempt needs again, and only once the
 //! body is polled: a call that is rejected before that clones nothing.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote_spanned};
-use syn::{FnArg, Token};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::Signature;
 
 use super::{located, site};
 use crate::args::Form;
-use crate::function::{Function, Passing, Receiver};
+use crate::function::{Function, Parameter, Passing, Receiver};
 
 mod argument;
 mod hand_on;
@@ -37,8 +37,7 @@ impl<'f> Arguments<'f> {
     /// Decides for each argument. `hidden` are names that must not be hidden by a parameter.
     pub(crate) fn plan(function: &'f Function, forms: &[Form], hidden: &[String], retries: bool) -> Self {
         let receiver = function.receiver.as_ref().map(|receiver| {
-            let word = Ident::new("self", receiver.token.span);
-            let last = last_need(forms, |form| form.needs_self(&word));
+            let last = last_need(forms, |form| form.needs_self(&receiver.token));
             let again = receiver.used && (retries || last.is_some());
             This {
                 receiver,
@@ -75,25 +74,41 @@ impl<'f> Arguments<'f> {
         {
             return function.written.to_token_stream();
         }
-        let mut signature = function.signature.clone();
-        let mut arguments = self.each.iter();
-        for input in &mut signature.inputs {
-            match input {
-                FnArg::Receiver(receiver) if kept => {
-                    receiver.mutability.get_or_insert_with(|| Token![mut](site()));
-                }
-                FnArg::Receiver(_) => {}
-                FnArg::Typed(typed) => {
-                    if let Some(pattern) = arguments
-                        .next()
-                        .and_then(|argument| argument.outer_pattern(borrows_self))
-                    {
-                        *typed.pat = pattern;
-                    }
-                }
-            }
-        }
-        signature.into_token_stream()
+        let receiver = self.receiver.as_ref().map(|this| {
+            let Receiver {
+                written, assignable, ..
+            } = this.receiver;
+            (if kept { assignable } else { written }).clone()
+        });
+        let each = self.each.iter().map(|argument| {
+            let Parameter {
+                attributes,
+                pattern,
+                typed,
+                ..
+            } = argument.parameter;
+            let outer = argument.outer_pattern(borrows_self);
+            let pattern = outer.unwrap_or_else(|| pattern.to_token_stream());
+            quote!(#(#attributes)* #pattern #typed)
+        });
+        let inputs = receiver.into_iter().chain(each);
+        let Signature {
+            constness,
+            asyncness,
+            safety,
+            abi,
+            fn_token,
+            ident,
+            generics,
+            paren_token,
+            output,
+            ..
+        } = &function.signature;
+        let where_clause = &generics.where_clause;
+        let mut tokens = quote!(#constness #asyncness #safety #abi #fn_token #ident #generics);
+        paren_token.surround(&mut tokens, |tokens| tokens.extend(quote!(#(#inputs),*)));
+        tokens.extend(quote!(#output #where_clause));
+        tokens
     }
 
     /// Whether the body works on a reborrowed `self`, which a `move` would take away.
@@ -139,8 +154,8 @@ impl<'f> Arguments<'f> {
     pub(crate) fn each(&self) -> TokenStream {
         let mut tokens = TokenStream::new();
         if let Some(this) = self.receiver.as_ref().filter(|this| this.kept) {
-            let token = this.receiver.token;
-            let at = located(token.span);
+            let token = &this.receiver.token;
+            let at = located(token.span());
             let clone = quote_spanned!(at=> ::core::clone::Clone::clone(&#token));
             tokens.extend(if self.retries && this.last.is_none() {
                 quote_spanned! {site()=>
@@ -205,7 +220,7 @@ impl<'f> Arguments<'f> {
             .as_ref()
             .filter(|this| this.receiver.used && !borrows_self)
         {
-            let token = this.receiver.token;
+            let token = &this.receiver.token;
             tokens.extend(quote_spanned! {site()=>
                 let _ = &#token;
             });
@@ -218,7 +233,7 @@ impl<'f> Arguments<'f> {
         let Some(this) = self.receiver.as_ref().filter(|this| this.kept) else {
             return TokenStream::new();
         };
-        let token = this.receiver.token;
+        let token = &this.receiver.token;
         if self.retries && this.last.is_none() {
             quote_spanned! {site()=>
                 match __resilience_self {

@@ -64,7 +64,7 @@ fn future_output(segment: &PathSegment) -> Option<&Type> {
 
 /// The type with `_` in the place of each `impl Trait`, which may not be written in a body; `None` without one.
 pub(super) fn without_opaque(ty: &Type) -> Option<TokenStream> {
-    let mut ty = ty.clone();
+    let mut ty = syn::parse2(ty.to_token_stream()).ok()?;
     erase(&mut ty).then(|| ty.into_token_stream())
 }
 

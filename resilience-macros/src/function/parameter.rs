@@ -1,7 +1,7 @@
 //! The parameters: how they are passed, what they bind, and what of that the body speaks of.
 
-use proc_macro2::{Group, Ident, Span};
-use quote::ToTokens;
+use proc_macro2::{Group, Ident, Span, TokenStream};
+use quote::{ToTokens, quote};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, FnArg, GenericArgument, Pat, PathArguments, ReceiverKind, Token, Type};
 
@@ -19,7 +19,10 @@ pub(crate) enum Passing {
 
 /// `self`, in whatever form.
 pub(crate) struct Receiver {
-    pub(crate) token: Token![self],
+    pub(crate) token: Ident,
+    /// All of it as written, and as a `mut self`.
+    pub(crate) written: TokenStream,
+    pub(crate) assignable: TokenStream,
     pub(crate) passing: Passing,
     /// `Pin<&mut Self>`: lent like a `&mut`, by a call of its own.
     pub(crate) pinned: bool,
@@ -32,6 +35,8 @@ pub(crate) struct Parameter {
     /// `#[cfg]`s come unevaluated, so what is written per parameter repeats them.
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) pattern: Pat,
+    /// The colon and the type.
+    pub(crate) typed: TokenStream,
     /// Where its type begins and ends: errors about it belong there.
     pub(crate) span: (Span, Span),
     pub(crate) passing: Passing,
@@ -42,11 +47,11 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// The name and its `mut`, if the pattern is nothing more.
-    pub(crate) fn simple(&self) -> Option<(&Ident, Option<Token![mut]>)> {
+    /// The name and whether it is `mut`, if the pattern is nothing more.
+    pub(crate) fn simple(&self) -> Option<(&Ident, bool)> {
         match &self.pattern {
             Pat::Ident(pattern) if pattern.subpat.is_none() && pattern.by_ref.is_none() => {
-                Some((&pattern.ident, pattern.mutability))
+                Some((&pattern.ident, pattern.mutability.is_some()))
             }
             _ => None,
         }
@@ -58,16 +63,19 @@ impl Parameter {
 }
 
 /// What the signature says of them, in order.
-pub(super) fn read(inputs: &Punctuated<FnArg, Token![,]>, body: &Group) -> (Option<Receiver>, Vec<Parameter>) {
+pub(super) fn read(inputs: Punctuated<FnArg, Token![,]>, body: &Group) -> (Option<Receiver>, Vec<Parameter>) {
     let mut receiver = None;
     let mut parameters = Vec::new();
     for input in inputs {
         match input {
-            FnArg::Receiver(this) => {
+            FnArg::Receiver(mut this) => {
                 let word = Ident::new("self", this.self_token.span);
                 let pinned = matches!(&this.kind, ReceiverKind::Typed(_, ty) if is_pinned_exclusive(ty));
+                let written = this.to_token_stream();
+                let site = Span::mixed_site();
+                this.mutability.get_or_insert_with(|| Token![mut](site));
                 receiver = Some(Receiver {
-                    token: this.self_token,
+                    token: word.clone(),
                     pinned,
                     passing: match &this.kind {
                         _ if pinned => Passing::Exclusive,
@@ -77,14 +85,16 @@ pub(super) fn read(inputs: &Punctuated<FnArg, Token![,]>, body: &Group) -> (Opti
                         _ => Passing::Value,
                     },
                     used: code::mentions(body.stream(), &word),
+                    written,
+                    assignable: this.to_token_stream(),
                 });
             }
             FnArg::Typed(typed) => {
                 let mut names = Vec::new();
                 bound_names(&typed.pat, &mut names);
+                let (colon, ty) = (&typed.colon_token, &typed.ty);
                 parameters.push(Parameter {
-                    attributes: typed.attrs.clone(),
-                    pattern: (*typed.pat).clone(),
+                    typed: quote!(#colon #ty),
                     span: (first_span(&typed.ty), last_span(&typed.ty)),
                     passing: passing(&typed.ty),
                     used: names
@@ -93,6 +103,8 @@ pub(super) fn read(inputs: &Punctuated<FnArg, Token![,]>, body: &Group) -> (Opti
                         .cloned()
                         .collect(),
                     names,
+                    attributes: typed.attrs,
+                    pattern: *typed.pat,
                 });
             }
         }

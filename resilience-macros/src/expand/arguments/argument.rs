@@ -1,8 +1,8 @@
 //! One argument: what becomes of it, and the pieces of code that say so.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident, quote_spanned};
-use syn::{Attribute, Pat, PatIdent, Token};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::Attribute;
 
 use crate::expand::{located, site};
 use crate::function::{Parameter, Passing};
@@ -121,21 +121,16 @@ impl<'f> Argument<'f> {
     }
 
     /// The parameter's pattern in the signature, if it has to be another than the user's.
-    pub(super) fn outer_pattern(&self, borrows_self: bool) -> Option<Pat> {
-        let mutability = (self.fate == Fate::Cloned).then(|| Token![mut](site()));
-        let written = self.parameter.simple().and_then(|(_, mutability)| mutability);
+    pub(super) fn outer_pattern(&self, borrows_self: bool) -> Option<TokenStream> {
+        let mutability = (self.fate == Fate::Cloned).then(|| Ident::new("mut", site()));
+        let written = self.parameter.simple().is_some_and(|(_, mutable)| mutable);
         // The user's `mut` goes where the user's name is bound.
-        let same = !self.is_bound_anew(borrows_self) || mutability.is_none() && written.is_none();
+        let same = !self.is_bound_anew(borrows_self) || mutability.is_none() && !written;
         if !self.displaced && same {
             return None;
         }
-        Some(Pat::Ident(PatIdent {
-            attrs: Vec::new(),
-            by_ref: None,
-            mutability,
-            ident: self.name.clone(),
-            subpat: None,
-        }))
+        let name = &self.name;
+        Some(quote!(#mutability #name))
     }
 
     /// What the user's pattern is bound to.

@@ -22,8 +22,8 @@ impl Arguments<'_> {
         let mut bound = TokenStream::new();
         let mut passed = TokenStream::new();
         if let Some(this) = self.receiver.as_ref().filter(|_| path.begins_with_self_type()) {
-            let mut token = this.receiver.token;
-            token.span = token.span.located_at(path.ends().0);
+            let mut token = this.receiver.token.clone();
+            token.set_span(token.span().located_at(path.ends().0));
             let value = match this.receiver.passing {
                 Passing::Shared => token.into_token_stream(),
                 _ if this.last == Some(form) => token.into_token_stream(),
