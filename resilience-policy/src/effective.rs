@@ -25,6 +25,7 @@ impl Dependency {
     }
 
     /// Whether somebody gave this value, so that it is not built in.
+    #[cfg(feature = "tools")]
     pub(crate) fn is_written(&self, id: Id) -> bool {
         self.provenance.knows(id)
     }

@@ -31,16 +31,19 @@ mod build;
 mod chain;
 mod check;
 mod diff;
+#[cfg(feature = "tools")]
 #[doc(hidden)]
 pub mod document;
 mod effective;
 mod environment;
 mod error;
 mod fault;
+#[cfg(feature = "tools")]
 mod figures;
 mod fleet;
 mod hash;
 mod level;
+#[cfg(feature = "tools")]
 mod lint;
 mod locate;
 pub mod lookup;
@@ -65,8 +68,10 @@ pub use diff::{Change, grouped};
 pub use environment::environment;
 pub use error::PolicyError;
 pub use fault::{Fault, Related};
+#[cfg(feature = "tools")]
 pub use figures::{Figures, pauses};
 pub use fleet::FleetSettings;
+#[cfg(feature = "tools")]
 pub use lint::lint;
 pub use name::nearest;
 pub use policy::{

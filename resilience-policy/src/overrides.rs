@@ -68,9 +68,7 @@ impl Entry {
 
 /// A moment as the file writes it: RFC 3339, in UTC and whole seconds.
 pub fn utc(moment: SystemTime) -> String {
-    // The notation begins in 1970 and ends with the year 9999.
-    let last = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
-    humantime::format_rfc3339_seconds(moment.clamp(SystemTime::UNIX_EPOCH, last)).to_string()
+    moment::written(moment)
 }
 
 /// Why an override is refused.

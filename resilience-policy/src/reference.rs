@@ -2,6 +2,7 @@
 //! it does to running state. The checker, `explain`, the schema and the documentation all read it.
 
 mod keys;
+#[cfg(feature = "tools")]
 mod page;
 
 use crate::policy::Value;
@@ -9,6 +10,7 @@ use crate::units::format_duration;
 
 pub use keys::Id;
 pub(crate) use keys::RATE;
+#[cfg(feature = "tools")]
 pub use page::page;
 
 /// One key of the file.
