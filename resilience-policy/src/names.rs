@@ -59,7 +59,13 @@ impl<V> Names<V> {
 
     /// Takes a name out. Looks at all of them to do so.
     pub fn remove(&mut self, name: &str) -> Option<V> {
-        let at = self.places.remove(name)?;
+        let at = *self.places.get(name)?;
+        // The tree is made anew: what takes one place out of a tree is a lot of code, and nothing else here needs it.
+        for (name, place) in std::mem::take(&mut self.places) {
+            if place != at {
+                self.places.insert(name, place);
+            }
+        }
         let value = self.values.swap_remove(at);
         // The last value now stands where the one taken out did.
         let moved = self.values.len();

@@ -1,7 +1,6 @@
 //! What a breaker did, and why: its last changes of state with what was known then, and counts of all of them. Written
 //! only when something other than a good result happens; an idle or healthy dependency has none.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -137,11 +136,11 @@ pub(crate) struct History {
 
 #[derive(Debug)]
 struct Changes {
-    last: VecDeque<Record>,
+    last: Vec<Record>,
     /// Why it last left closed, however often it was half-open since.
     opened: Option<Record>,
     /// When it left closed, the last times.
-    openings: VecDeque<u64>,
+    openings: Vec<u64>,
     /// The counts at the last change.
     base: Counts,
     counts: [u64; CHANGES.len()],
@@ -152,9 +151,9 @@ impl Default for Changes {
     fn default() -> Self {
         Self {
             // One more than is kept: the new one comes before the oldest goes.
-            last: VecDeque::with_capacity(KEPT + 1),
+            last: Vec::with_capacity(KEPT + 1),
             opened: None,
-            openings: VecDeque::with_capacity(KEPT + 1),
+            openings: Vec::with_capacity(KEPT + 1),
             base: Counts::default(),
             counts: [0; CHANGES.len()],
             probes: [0; Ending::COUNT],
@@ -218,8 +217,7 @@ impl History {
 
     /// The last changes, oldest first.
     pub(crate) fn last(&self) -> Vec<Record> {
-        self.read(|changes| changes.last.iter().cloned().collect())
-            .unwrap_or_default()
+        self.read(|changes| changes.last.clone()).unwrap_or_default()
     }
 
     /// Why it last left closed.
@@ -247,11 +245,11 @@ impl History {
     }
 }
 
-fn insert<T>(kept: &mut VecDeque<T>, new: T, at: impl Fn(&T) -> u64) {
+fn insert<T>(kept: &mut Vec<T>, new: T, at: impl Fn(&T) -> u64) {
     let later = kept.iter().rev().take_while(|old| at(old) > at(&new)).count();
     kept.insert(kept.len() - later, new);
     if kept.len() > KEPT {
-        kept.pop_front();
+        kept.remove(0);
     }
 }
 

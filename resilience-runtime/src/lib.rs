@@ -92,6 +92,7 @@ mod attempts;
 mod available;
 #[cfg(feature = "axum")]
 mod axum;
+mod bell;
 mod circle;
 pub mod classify;
 mod clock;

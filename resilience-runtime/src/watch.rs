@@ -6,13 +6,13 @@ mod changes;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use resilience_policy::names::Names;
 use resilience_policy::{Policy, overrides};
 
+use crate::bell::Bell;
 use crate::clock;
 use crate::event::{self, Event};
 use crate::mode::Override;
@@ -25,7 +25,7 @@ const POLL: Duration = Duration::from_millis(250);
 /// A thread that watches; dropping it ends the thread.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    stop: Option<Sender<()>>,
+    bell: Arc<Bell>,
     thread: Option<JoinHandle<()>>,
     #[cfg(feature = "watch")]
     events: Option<notify::RecommendedWatcher>,
@@ -45,27 +45,23 @@ impl Watch {
                 "no policy file: the numbers compiled in are in force until `{}` appears", file.display(),
             );
         }
-        let (stop, wake) = mpsc::channel();
+        let bell = Arc::new(Bell::default());
         #[cfg(feature = "watch")]
-        let events = directory_events(&file, stop.clone());
+        let events = directory_events(&file, Arc::clone(&bell));
         let mut watcher = Watcher::new(runtime, file, bytes, environment);
         // The overrides are in force before the first call, not a moment after it.
         watcher.look();
+        let wakes = Arc::clone(&bell);
         let spawned = std::thread::Builder::new()
             .name("resilience-watch".to_owned())
             .spawn(move || {
-                loop {
-                    match wake.recv_timeout(POLL) {
-                        Ok(()) | Err(RecvTimeoutError::Timeout) => watcher.look(),
-                        Err(RecvTimeoutError::Disconnected) => {
-                            #[cfg(feature = "metrics")]
-                            watcher.runtime.tick_metrics(false);
-                            return;
-                        }
-                    }
+                while wakes.wait(POLL) {
+                    watcher.look();
                     // A burst of events is one look.
-                    while wake.try_recv().is_ok() {}
+                    wakes.hush();
                 }
+                #[cfg(feature = "metrics")]
+                watcher.runtime.tick_metrics(false);
             });
         let thread = spawned
             .inspect_err(|error| {
@@ -73,7 +69,7 @@ impl Watch {
             })
             .ok();
         Self {
-            stop: Some(stop),
+            bell,
             thread,
             #[cfg(feature = "watch")]
             events,
@@ -85,7 +81,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         #[cfg(feature = "watch")]
         drop(self.events.take());
-        drop(self.stop.take());
+        self.bell.end();
         if let Some(thread) = self.thread.take() {
             // It holds no lock of a caller's and looks at two small files at most before it sees the end.
             let _ = thread.join();
@@ -95,7 +91,7 @@ impl Drop for Watch {
 
 /// The directory is watched, not the file: an editor's rename and a `ConfigMap`'s swap replace the file.
 #[cfg(feature = "watch")]
-fn directory_events(file: &Path, wake: Sender<()>) -> Option<notify::RecommendedWatcher> {
+fn directory_events(file: &Path, bell: Arc<Bell>) -> Option<notify::RecommendedWatcher> {
     use notify::{RecursiveMode, Watcher as _};
     let directory = file
         .parent()
@@ -104,7 +100,7 @@ fn directory_events(file: &Path, wake: Sender<()>) -> Option<notify::Recommended
     let on_event = move |event: notify::Result<notify::Event>| {
         // Our own reading of the file is an access event; waking for it would never end.
         if event.is_ok_and(|event| !event.kind.is_access()) {
-            let _ = wake.send(());
+            bell.ring();
         }
     };
     notify::recommended_watcher(on_event)

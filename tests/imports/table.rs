@@ -54,8 +54,8 @@ const fn pure(module: &'static str, may: &'static str) -> Row {
 pub(crate) const RUNTIME: &[Row] = &[
     // The pipe, from its source on.
     row("init", "circle missing runtime watch"),
-    row("watch", "clock event mode runtime"),
-    row("runtime::metrics", "dependency event meter observe::metrics runtime::Runtime"),
+    row("watch", "bell clock event mode runtime"),
+    row("runtime::metrics", "bell dependency event meter observe::metrics runtime::Runtime"),
     row("runtime", "circle clock dependency event fleet guard init instance layer::breaker::Look meter missing mode observe::metrics private::Form recorder site tally"),
     row("dependency", "attempts clock fallback history identity layer meter mode private recorder sync tally words"),
     row("guard", "attempts clock deadline dependency event failure fallback keys layer meter ops outcome private recorder rejection runtime::last_seen served simulation::notes site tally"),
@@ -99,6 +99,7 @@ pub(crate) const RUNTIME: &[Row] = &[
     row("fleet", "clock::nanos layer::breaker"),
     row("mode", "clock"),
     // Leaves.
+    row("bell", ""),
     row("clock", ""),
     row("identity", ""),
     row("instance", ""),

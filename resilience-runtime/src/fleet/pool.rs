@@ -1,7 +1,6 @@
 //! What was heard of the others, and what is told of this instance. Times are those of this instance's own clock: what
 //! travels are ages.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
 use resilience_policy::Window as Shape;
@@ -25,7 +24,8 @@ const UNTIMED: u64 = 600 * 1_000 * MILLI;
 #[derive(Debug)]
 pub(crate) struct Pool {
     me: u64,
-    heard: BTreeMap<u64, Heard>,
+    /// By whom it was heard from, as a text of a fixed length, so that their order is that of the numbers.
+    heard: Names<Heard>,
     told: Names<Told>,
 }
 
@@ -44,7 +44,7 @@ struct Told {
     period: u64,
     /// Of a window of calls: its totals when it was last looked at, and what came since the one before, by when.
     totals: Totals,
-    counted: VecDeque<(u64, Totals)>,
+    counted: Vec<(u64, Totals)>,
 }
 
 /// What the others add to a breaker's window.
@@ -62,7 +62,7 @@ impl Default for Pool {
         Self {
             // Nobody else may come by the same number, whatever the two have in common.
             me: RandomState::new().hash_one("me"),
-            heard: BTreeMap::new(),
+            heard: Names::default(),
             told: Names::default(),
         }
     }
@@ -104,10 +104,11 @@ impl Pool {
     /// of any more did count what it said, until that is too old.
     pub(crate) fn hear(&mut self, others: &[Counted], is_known: impl Fn(&str) -> bool, now: u64) {
         for said in others.iter().filter(|said| said.from != self.me) {
-            if !self.heard.contains_key(&said.from) && self.heard.len() >= MOST_INSTANCES {
+            let from = format!("{:016x}", said.from);
+            if !self.heard.has(&from) && self.heard.len() >= MOST_INSTANCES {
                 continue;
             }
-            let heard = self.heard.entry(said.from).or_default();
+            let heard = self.heard.get_or_default(&from);
             said.instance.clone_into(&mut heard.instance);
             for (name, parts) in said.breakers.iter().filter(|(name, _)| is_known(name)) {
                 let parts = parts.iter().take(MOST_PARTS);
@@ -115,18 +116,18 @@ impl Pool {
                 heard.breakers.insert(name.clone(), read.collect());
             }
         }
-        for heard in self.heard.values_mut() {
+        self.heard.change(|_, heard| {
             heard
                 .breakers
                 .change(|_, parts| parts.retain(|(at, _)| now.saturating_sub(*at) < LONGEST));
             heard.breakers.keep(|parts| !parts.is_empty());
-        }
-        self.heard.retain(|_, heard| !heard.breakers.is_empty());
+        });
+        self.heard.keep(|heard| !heard.breakers.is_empty());
     }
 
     /// Nothing was heard of anybody.
     pub(crate) fn forget(&mut self) {
-        self.heard.clear();
+        self.heard = Names::default();
     }
 
     /// Whether anything of others may matter.
@@ -141,7 +142,7 @@ impl Pool {
         let young = |at: u64| now.saturating_sub(at) < horizon(look.shape) && at >= look.emptied;
         let parts: Vec<_> = self
             .heard
-            .iter()
+            .each()
             .filter_map(|(from, heard)| Some(((&heard.instance, from), heard.breakers.get(name)?)))
             .flat_map(|(who, parts)| parts.iter().map(move |part| (part, who)))
             .filter(|((at, _), _)| young(*at))
@@ -200,10 +201,10 @@ impl Told {
         if !look.is_quiet {
             self.counted.clear();
         } else if added.calls > 0 {
-            self.counted.push_back((now, added));
+            self.counted.push((now, added));
         }
         self.counted.retain(|(at, _)| now.saturating_sub(*at) < UNTIMED);
-        self.counted.iter().copied().collect()
+        self.counted.clone()
     }
 }
 

@@ -1,11 +1,11 @@
 //! The series of a runtime, and who keeps them up to date.
 
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Runtime;
+use crate::bell::Bell;
 use crate::dependency::Entry;
 use crate::event;
 use crate::meter;
@@ -37,12 +37,13 @@ impl Runtime {
     /// `resilience_attempt_duration_seconds`.
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     pub fn keep_metrics(&self) -> KeptMetrics {
-        let (stop, wake) = mpsc::channel::<()>();
+        let bell = Arc::new(Bell::default());
+        let wakes = Arc::clone(&bell);
         let runtime = self.clone();
         let spawned = std::thread::Builder::new()
             .name("resilience-metrics".to_owned())
             .spawn(move || {
-                while wake.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                while wakes.wait(EVERY) {
                     runtime.tick_metrics(true);
                 }
                 runtime.tick_metrics(false);
@@ -52,10 +53,7 @@ impl Runtime {
                 ::tracing::error!(target: event::TARGET, error = %error, "no thread to keep the metrics up to date");
             })
             .ok();
-        KeptMetrics {
-            stop: Some(stop),
-            thread,
-        }
+        KeptMetrics { bell, thread }
     }
 
     /// Somebody comes by, and says whether they will again.
@@ -84,13 +82,13 @@ impl Runtime {
 #[must_use = "dropping it ends what it does"]
 #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
 pub struct KeptMetrics {
-    stop: Option<Sender<()>>,
+    bell: Arc<Bell>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Drop for KeptMetrics {
     fn drop(&mut self) {
-        self.stop = None;
+        self.bell.end();
         if let Some(thread) = self.thread.take() {
             // It has nothing to wait for but the end of its quarter of a second, which the line above ended.
             let _ = thread.join();

@@ -1,6 +1,5 @@
 //! A new policy takes the place of the old one, whole or not at all.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,7 +70,7 @@ pub(crate) struct Reloads {
     pub(crate) accepted: u64,
     pub(crate) refused: u64,
     /// When the last ones took place, oldest first.
-    pub(crate) at: VecDeque<SystemTime>,
+    pub(crate) at: Vec<SystemTime>,
 }
 
 impl Default for Reloads {
@@ -79,7 +78,7 @@ impl Default for Reloads {
         Self {
             accepted: 0,
             refused: 0,
-            at: VecDeque::with_capacity(Self::KEPT),
+            at: Vec::with_capacity(Self::KEPT),
         }
     }
 }
@@ -91,9 +90,9 @@ impl Reloads {
     fn accept(&mut self, at: SystemTime) {
         self.accepted += 1;
         if self.at.len() == Self::KEPT {
-            self.at.pop_front();
+            self.at.remove(0);
         }
-        self.at.push_back(at);
+        self.at.push(at);
     }
 }
 

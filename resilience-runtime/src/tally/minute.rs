@@ -1,7 +1,6 @@
 //! The share of the last minute's calls that a fallback answered, from the sums at the begin of each
 //! second in which something was seen.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +10,7 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Minute {
     newest: AtomicU64,
-    samples: Mutex<VecDeque<Sample>>,
+    samples: Mutex<Vec<Sample>>,
 }
 
 #[derive(Debug)]
@@ -37,8 +36,8 @@ impl Minute {
         let (calls, degraded) = sums();
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         forget(&mut samples, second);
-        if samples.back().is_none_or(|newest| newest.second < second) {
-            samples.push_back(Sample {
+        if samples.last().is_none_or(|newest| newest.second < second) {
+            samples.push(Sample {
                 second,
                 calls,
                 degraded,
@@ -50,7 +49,7 @@ impl Minute {
         let (calls_now, degraded_now) = sums();
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         forget(&mut samples, now / SECOND);
-        let Some(oldest) = samples.front() else { return 0.0 };
+        let Some(oldest) = samples.first() else { return 0.0 };
         let calls = calls_now.saturating_sub(oldest.calls);
         #[allow(clippy::cast_precision_loss)] // a minute's calls are far below 2^52
         let ratio = degraded_now.saturating_sub(oldest.degraded) as f64 / calls.max(1) as f64;
@@ -58,8 +57,7 @@ impl Minute {
     }
 }
 
-fn forget(samples: &mut VecDeque<Sample>, second: u64) {
-    while samples.front().is_some_and(|oldest| oldest.second + MINUTE <= second) {
-        samples.pop_front();
-    }
+fn forget(samples: &mut Vec<Sample>, second: u64) {
+    // Once a second, and of sixty at most.
+    samples.retain(|sample| sample.second + MINUTE > second);
 }
