@@ -120,6 +120,7 @@ impl Pinned {
     }
 
     /// How often each kind of fallback had the last word, for this name's fallbacks.
+    #[inline]
     pub(crate) fn own_fallbacks(&self) -> std::collections::BTreeMap<&'static str, u64> {
         let mut used = std::collections::BTreeMap::new();
         // Not collected: that would sort first, and be compiled for it.

@@ -325,6 +325,7 @@ pub(crate) fn transition_by(pinned: &Pinned, made: Transition, by: Option<Ending
 }
 
 /// A change that own results and those of other instances made together.
+#[inline]
 pub(crate) fn transition_pooled(pinned: &Pinned, made: Transition, pooled: Pooled) {
     tell_transition(pinned, made, None, Some(pooled));
 }

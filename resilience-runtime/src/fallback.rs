@@ -101,6 +101,7 @@ impl State {
     }
 
     /// How often each kind of form had the last word, by the kind's name.
+    #[inline]
     pub(crate) fn used(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = self.used_by_reason();
         Kind::ALL
@@ -109,6 +110,7 @@ impl State {
     }
 
     /// The same, by why it was asked, in the order of [`REASONS`].
+    #[inline]
     pub(crate) fn used_by_reason(&self) -> [[u64; REASONS.len()]; Kind::ALL.len()] {
         let mut counts = [[0; REASONS.len()]; Kind::ALL.len()];
         if let Some(used) = self.used.get() {

@@ -27,16 +27,19 @@ pub struct Counted {
 struct Part(u64, u32, u32, u32, u32);
 
 impl Part {
+    #[inline]
     fn new(age: u64, counts: Totals) -> Self {
         Self(age / MILLI, counts.calls, counts.failed, counts.slow, counts.bad)
     }
 
     /// In nanoseconds.
+    #[inline]
     fn age(self) -> u64 {
         self.0.saturating_mul(MILLI)
     }
 
     /// The counts, if they can be counts at all: they may come from anywhere.
+    #[inline]
     fn counts(self) -> Option<Totals> {
         let Self(_, calls, failed, slow, bad) = self;
         let makes_sense = bad <= calls && failed.max(slow) <= bad && bad <= failed.saturating_add(slow);

@@ -115,6 +115,7 @@ impl Record {
     }
 
     /// Failures of kinds that do not count.
+    #[inline]
     pub(crate) fn uncounted(&self) -> u64 {
         let unlisted = |kind: &&FailureKind| !self.settings.failures.contains(**kind);
         let kinds = FailureKind::ALL.iter().filter(unlisted);
@@ -183,6 +184,7 @@ impl History {
     }
 
     /// How probes ended.
+    #[inline]
     pub(crate) fn probes(&self) -> [u64; Ending::COUNT] {
         self.read(|changes| changes.probes).unwrap_or_default()
     }
@@ -216,16 +218,19 @@ impl History {
     }
 
     /// The last changes, oldest first.
+    #[inline]
     pub(crate) fn last(&self) -> Vec<Record> {
         self.read(|changes| changes.last.clone()).unwrap_or_default()
     }
 
     /// Why it last left closed.
+    #[inline]
     pub(crate) fn opened(&self) -> Option<Record> {
         self.read(|changes| changes.opened.clone()).flatten()
     }
 
     /// How often it left closed within [`STRETCH`].
+    #[inline]
     pub(crate) fn openings(&self, now: u64) -> usize {
         self.read(|changes| {
             let recent = |at: &&u64| now.saturating_sub(**at) < STRETCH;
@@ -240,6 +245,7 @@ impl History {
         self.read(|changes| changes.counts).unwrap_or_default()
     }
 
+    #[inline]
     fn read<T>(&self, read: impl FnOnce(&Changes) -> T) -> Option<T> {
         self.changes.get().map(|changes| read(&lock(changes)))
     }

@@ -257,6 +257,7 @@ impl Runtime {
         self.inner.entries.load_full()
     }
 
+    #[inline]
     pub(crate) fn refusal(&self) -> Option<String> {
         self.inner
             .refusal
@@ -269,6 +270,7 @@ impl Runtime {
         *self.inner.refusal.lock().unwrap_or_else(PoisonError::into_inner) = refusal;
     }
 
+    #[inline]
     pub(crate) fn reloads(&self) -> Reloads {
         self.lock_reloads().clone()
     }
@@ -430,6 +432,7 @@ fn reloaded(runtime: &Runtime, report: &ReloadReport) {
 }
 
 /// Every site of the process, for those who ask which functions name a dependency.
+#[inline]
 pub(crate) fn functions_of(dependency: &str) -> Vec<String> {
     let functions = site::all()
         .filter(|site| site.spec().dependency == dependency)
@@ -440,6 +443,7 @@ pub(crate) fn functions_of(dependency: &str) -> Vec<String> {
 
 /// The functions that name a dependency or an operation of it: an operation's fallbacks are its dependency's, unless it
 /// has a table of its own.
+#[inline]
 pub(crate) fn sites_of(dependency: &str) -> impl Iterator<Item = &'static Site> {
     site::all().filter(move |site| {
         let rest = site.spec().dependency.strip_prefix(dependency);
@@ -448,6 +452,7 @@ pub(crate) fn sites_of(dependency: &str) -> impl Iterator<Item = &'static Site> 
 }
 
 /// The kinds of fallback that functions have which name a dependency.
+#[inline]
 pub(crate) fn forms_of(dependency: &str) -> Vec<&'static str> {
     let forms: Vec<_> = sites_of(dependency)
         .flat_map(|site| site.spec().forms)

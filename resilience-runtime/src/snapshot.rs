@@ -185,6 +185,7 @@ pub struct OverrideSnapshot {
 
 impl Snapshot {
     /// A dependency, or an operation as `payrail.refund`.
+    #[inline]
     pub fn dependency(&self, name: &str) -> Option<&DependencySnapshot> {
         self.dependencies.get(name)
     }
@@ -202,6 +203,7 @@ impl Runtime {
     /// assert_eq!(snapshot.dependency("redis").and_then(|redis| redis.limit), Some(20));
     /// # Ok(()) }
     /// ```
+    #[inline]
     pub fn snapshot(&self) -> Snapshot {
         // Who has no watched file hears of an override's end from those who look.
         self.tick_overrides();
@@ -238,6 +240,7 @@ impl Runtime {
     }
 }
 
+#[inline]
 fn of_requests(requests: &Tally) -> RequestsSnapshot {
     let (total, degraded) = requests.sums();
     RequestsSnapshot {
@@ -248,6 +251,7 @@ fn of_requests(requests: &Tally) -> RequestsSnapshot {
 }
 
 /// Slots taken; without a bulkhead, the calls that run.
+#[inline]
 pub(crate) fn in_flight(pinned: &Pinned) -> u64 {
     pinned.bulkhead().map_or_else(
         || pinned.own.tally.running(),
@@ -257,10 +261,12 @@ pub(crate) fn in_flight(pinned: &Pinned) -> u64 {
 
 /// The state that a breaker has now; closed where there is none.
 #[cfg_attr(not(feature = "testing"), allow(dead_code))]
+#[inline]
 pub(crate) fn state(pinned: &Pinned) -> State {
     read_breaker(pinned).map_or(State::Closed, |reading| reading.state)
 }
 
+#[inline]
 fn unix(moment: SystemTime) -> f64 {
     moment
         .duration_since(SystemTime::UNIX_EPOCH)

@@ -58,6 +58,7 @@ pub(crate) struct Others {
 }
 
 impl Default for Pool {
+    #[inline]
     fn default() -> Self {
         Self {
             // Nobody else may come by the same number, whatever the two have in common.
@@ -70,6 +71,7 @@ impl Default for Pool {
 
 impl Pool {
     /// What is to be told of these breakers, those that are quiet.
+    #[inline]
     pub(crate) fn tell<'n>(
         &mut self,
         instance: &str,
@@ -102,6 +104,7 @@ impl Pool {
 
     /// Takes what others said. What one says of a breaker takes the place of what it said before; whom nothing is heard
     /// of any more did count what it said, until that is too old.
+    #[inline]
     pub(crate) fn hear(&mut self, others: &[Counted], is_known: impl Fn(&str) -> bool, now: u64) {
         for said in others.iter().filter(|said| said.from != self.me) {
             let from = format!("{:016x}", said.from);
@@ -126,11 +129,13 @@ impl Pool {
     }
 
     /// Nothing was heard of anybody.
+    #[inline]
     pub(crate) fn forget(&mut self) {
         self.heard = Names::default();
     }
 
     /// Whether anything of others may matter.
+    #[inline]
     pub(crate) fn is_alone(&self) -> bool {
         self.heard.is_empty()
     }
@@ -138,6 +143,7 @@ impl Pool {
     /// What the others add to the window of a breaker: in a window of time what is as young as its own results have to
     /// be; in one of calls the newest that there is room for beside its own. What was counted before the window was last
     /// emptied belongs to a time that is over.
+    #[inline]
     pub(crate) fn others(&self, name: &str, look: &Look, now: u64) -> Others {
         let young = |at: u64| now.saturating_sub(at) < horizon(look.shape) && at >= look.emptied;
         let parts: Vec<_> = self
@@ -178,6 +184,7 @@ impl Pool {
 
 impl Told {
     /// What the window holds, by when it was counted.
+    #[inline]
     fn counted(&mut self, look: &Look, now: u64) -> Vec<(u64, Totals)> {
         if let Some(stretches) = &look.stretches {
             return stretches.clone();
@@ -209,6 +216,7 @@ impl Told {
 }
 
 /// How long counts of others matter.
+#[inline]
 fn horizon(shape: Shape) -> u64 {
     match shape {
         Shape::Time(time) => nanos(time),

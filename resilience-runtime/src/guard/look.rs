@@ -11,6 +11,7 @@ use crate::rejection::Reason;
 
 /// Whether a call of this name would be admitted now, with every layer that it has; else why not, and what it would be
 /// told. Takes nothing.
+#[inline]
 pub(crate) fn would_admit(entry: &Entry) -> Result<(), (Reason, Option<u64>)> {
     let pinned = entry.pin();
     match pinned.mode {
@@ -44,6 +45,7 @@ pub(crate) fn would_admit(entry: &Entry) -> Result<(), (Reason, Option<u64>)> {
 }
 
 /// The state of a breaker as it is now, transitions reported.
+#[inline]
 pub(crate) fn read_breaker(pinned: &Pinned) -> Option<Reading> {
     let (breaker, _) = pinned.breaker()?;
     let (reading, made) = breaker.read(clock::now());

@@ -210,6 +210,7 @@ impl Breaker {
         self.with(now, |machine| machine.would_admit(now))
     }
 
+    #[inline]
     pub(crate) fn read(&self, now: u64) -> (Reading, Transitions) {
         self.with(now, |machine| machine.read(now))
     }

@@ -43,6 +43,7 @@ impl Runtime {
     /// assert_eq!(here.snapshot().dependency("payrail").and_then(|payrail| payrail.state), Some("open"));
     /// # Ok(()) }
     /// ```
+    #[inline]
     pub fn counted(&self) -> Counted {
         let now = clock::now();
         let breakers = self.breakers();
@@ -57,6 +58,7 @@ impl Runtime {
     /// A rate is only judged if one of the own results is of its sort, so nothing opens on what others see alone. Only own
     /// probes close a breaker; with that, what others counted before is forgotten. The order and the number of times that
     /// something is heard do not matter.
+    #[inline]
     pub fn pool(&self, others: &[Counted]) {
         self.attend_fleet();
         let now = clock::now();
@@ -93,11 +95,13 @@ impl Runtime {
 
     /// Somebody meets the fleet that the policy names, whatever it makes of it.
     #[doc(hidden)]
+    #[inline]
     pub fn attend_fleet(&self) {
         self.inner.fleet_attended.store(true, Ordering::Relaxed);
     }
 
     /// A table that nothing reads is said to be so, once, to whoever wrote it: by now somebody would have come.
+    #[inline]
     pub(crate) fn tick_fleet(&self) {
         if self.inner.fleet_attended.load(Ordering::Relaxed) {
             return;
@@ -115,11 +119,13 @@ impl Runtime {
     }
 
     /// Forgets what others counted: from now on each breaker judges alone.
+    #[inline]
     pub fn unpool(&self) {
         self.lock_pool().forget();
     }
 
     /// What others add to a breaker now, where they add anything.
+    #[inline]
     pub(crate) fn others(&self, entry: &Entry) -> Option<Others> {
         let pool = self.lock_pool();
         if pool.is_alone() {
@@ -137,6 +143,7 @@ impl Runtime {
     }
 
     /// Every breaker, in the order of the names that own them.
+    #[inline]
     fn breakers(&self) -> Vec<(Arc<Entry>, Arc<Pinned>, Look)> {
         let now = clock::now();
         let entries = self.entries();
@@ -149,6 +156,7 @@ impl Runtime {
         sorted(all.collect(), |(one, ..), (other, ..)| one.name.cmp(&other.name))
     }
 
+    #[inline]
     fn lock_pool(&self) -> MutexGuard<'_, Pool> {
         self.inner.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -19,6 +19,7 @@ use crate::runtime::{forms_of, functions_of, sites_of};
 use crate::tally::CallOutcome;
 use crate::words::State;
 
+#[inline]
 pub(super) fn of_entry(entry: &Entry) -> DependencySnapshot {
     let pinned = entry.pin();
     let now = clock::now();
@@ -98,11 +99,13 @@ pub(super) fn of_entry(entry: &Entry) -> DependencySnapshot {
     }
 }
 
+#[inline]
 fn retry_after(pinned: &Pinned, breaker: Option<u64>) -> Option<f64> {
     let held = pinned.hold().left(clock::now);
     breaker.max(held).map(seconds)
 }
 
+#[inline]
 fn of_override(active: &Active) -> OverrideSnapshot {
     let set = &active.set;
     OverrideSnapshot {
@@ -115,6 +118,7 @@ fn of_override(active: &Active) -> OverrideSnapshot {
 }
 
 /// Not collected: that sorts first, and would be compiled for each of these once more.
+#[inline]
 fn counted(counts: impl Iterator<Item = (&'static str, u64)>) -> BTreeMap<&'static str, u64> {
     let mut by_word = BTreeMap::new();
     by_word.extend(counts);
@@ -122,6 +126,7 @@ fn counted(counts: impl Iterator<Item = (&'static str, u64)>) -> BTreeMap<&'stat
 }
 
 /// Attempts by the word of their outcome, of a failure by its kind.
+#[inline]
 fn by_word(counts: &Counts) -> BTreeMap<&'static str, u64> {
     let word = |ending| match ending {
         Ending::Failure(kind) => FailureKind::as_str(kind),
@@ -130,6 +135,7 @@ fn by_word(counts: &Counts) -> BTreeMap<&'static str, u64> {
     counted(Ending::ALL.iter().map(|ending| (word(*ending), counts.of(*ending))))
 }
 
+#[inline]
 fn uncounted(counts: &Counts, settings: &Settings) -> BTreeMap<&'static str, u64> {
     let unlisted = FailureKind::ALL
         .iter()
@@ -140,6 +146,7 @@ fn uncounted(counts: &Counts, settings: &Settings) -> BTreeMap<&'static str, u64
 }
 
 /// Probes by the word of their outcome; failures of all kinds together.
+#[inline]
 fn probes(ended: [u64; Ending::COUNT]) -> BTreeMap<&'static str, u64> {
     let mut probes = BTreeMap::new();
     for (ending, count) in Ending::ALL.into_iter().zip(ended) {
@@ -149,6 +156,7 @@ fn probes(ended: [u64; Ending::COUNT]) -> BTreeMap<&'static str, u64> {
 }
 
 /// The kinds that may answer and never did, by any function.
+#[inline]
 fn never_ran(pinned: &Pinned, name: &str) -> Vec<&'static str> {
     let ran = pinned.own_fallbacks();
     forms_of(name)
@@ -158,6 +166,7 @@ fn never_ran(pinned: &Pinned, name: &str) -> Vec<&'static str> {
 }
 
 /// The forms that may answer and never did, function by function.
+#[inline]
 fn untried(pinned: &Pinned, name: &str) -> Vec<UntriedSnapshot> {
     let ran = pinned.own_fallbacks();
     let mut found = Vec::new();
@@ -176,14 +185,17 @@ fn untried(pinned: &Pinned, name: &str) -> Vec<UntriedSnapshot> {
     sorted(found, |one, other| one.function.cmp(&other.function))
 }
 
+#[inline]
 fn may_answer(kind: &str) -> bool {
     matches!(kind, "value" | "path" | "with" | "stale")
 }
 
+#[inline]
 fn is_new(ran: &BTreeMap<&'static str, u64>, kind: &str) -> bool {
     ran.get(kind).is_none_or(|count| *count == 0)
 }
 
+#[inline]
 pub(super) fn seconds(nanos: u64) -> f64 {
     Duration::from_nanos(nanos).as_secs_f64()
 }

@@ -54,6 +54,7 @@ pub struct TransitionSnapshot {
 impl TransitionSnapshot {
     /// Whether both tell of the same change. `at` is put together from two clocks anew for each snapshot, and differs when
     /// the wall's was set or the machine was busy.
+    #[inline]
     pub fn is_same(&self, other: &Self) -> bool {
         (self.moment, self.from, self.to) == (other.moment, other.from, other.to)
     }
@@ -143,17 +144,20 @@ pub struct NumberValue(pub(super) Value);
 
 impl NumberValue {
     /// The value as the policy crate knows it.
+    #[inline]
     pub fn value(&self) -> &Value {
         &self.0
     }
 }
 
 impl std::fmt::Display for NumberValue {
+    #[inline]
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
 }
 
+#[inline]
 pub(super) fn transition(record: &Record, now: u64) -> TransitionSnapshot {
     let mut counts = BTreeMap::new();
     for ending in Ending::ALL {
@@ -187,6 +191,7 @@ pub(super) fn transition(record: &Record, now: u64) -> TransitionSnapshot {
     }
 }
 
+#[inline]
 fn results(totals: Totals) -> ResultsSnapshot {
     let Totals {
         calls,
@@ -202,6 +207,7 @@ fn results(totals: Totals) -> ResultsSnapshot {
     }
 }
 
+#[inline]
 pub(super) fn others(others: Others) -> OthersSnapshot {
     OthersSnapshot {
         results: results(others.totals),
@@ -211,6 +217,7 @@ pub(super) fn others(others: Others) -> OthersSnapshot {
 }
 
 /// The numbers in force, with the operator's hand over them.
+#[inline]
 pub(super) fn numbers(pinned: &Pinned) -> Vec<NumberSnapshot> {
     let mut numbers: Vec<_> = pinned.settings.values().map(number).collect();
     if let Some(active) = &pinned.active
@@ -227,6 +234,7 @@ pub(super) fn numbers(pinned: &Pinned) -> Vec<NumberSnapshot> {
     numbers
 }
 
+#[inline]
 fn threshold(threshold: Effective) -> ThresholdSnapshot {
     ThresholdSnapshot {
         key: threshold.key,
@@ -236,6 +244,7 @@ fn threshold(threshold: Effective) -> ThresholdSnapshot {
     }
 }
 
+#[inline]
 fn number(effective: Effective) -> NumberSnapshot {
     NumberSnapshot {
         key: effective.key,
@@ -254,6 +263,7 @@ fn number(effective: Effective) -> NumberSnapshot {
     }
 }
 
+#[inline]
 pub(super) fn wall_at(at: u64, now: u64) -> SystemTime {
     clock::wall()
         .checked_sub(Duration::from_nanos(now.saturating_sub(at)))

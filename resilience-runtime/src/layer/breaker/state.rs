@@ -354,6 +354,7 @@ impl Machine {
         changed
     }
 
+    #[inline]
     pub(crate) fn read(&mut self, now: u64) -> Reading {
         let retry_after = match self.would_admit(now) {
             Ok(()) => None,

@@ -125,6 +125,7 @@ impl Window {
     }
 
     /// What it holds, by when each stretch of it began; nothing where results have no time.
+    #[inline]
     pub(crate) fn stretches(&mut self, now: u64) -> Option<Vec<(u64, Totals)>> {
         match &mut self.kind {
             Kind::Calls(_) => None,

@@ -22,6 +22,7 @@ pub(crate) struct Look {
 }
 
 impl Machine {
+    #[inline]
     pub(crate) fn look(&mut self, now: u64) -> Look {
         let totals = self.window.totals(now);
         Look {
@@ -38,6 +39,7 @@ impl Machine {
     /// Opens if the own results of `period` and those of `others` together say so, with the own ones of that moment. They
     /// are looked at together only where the own ones are too few, and a rate only if one of the own results is of its
     /// sort: what others see alone opens nothing here.
+    #[inline]
     pub(crate) fn judge_with(&mut self, others: Totals, period: u64, now: u64) -> Option<(Transition, Totals)> {
         let own = self.window.totals(now);
         if self.period != period || self.state() != State::Closed || own.calls >= self.numbers.minimum_calls {
