@@ -43,6 +43,7 @@ mod figures;
 mod fleet;
 mod hash;
 mod level;
+mod likeness;
 #[cfg(feature = "tools")]
 mod lint;
 mod locate;

@@ -1,5 +1,7 @@
 //! Names of dependencies, operations, templates and resources, and the nearest one to a misspelt name.
 
+use crate::likeness::{is_one_slip, likeness};
+
 const RESERVED: [&str; 13] = [
     "runtime",
     "defaults",
@@ -87,9 +89,9 @@ fn nearest_of<'a>(name: &str, known: &mut dyn Iterator<Item = &'a str>) -> Optio
     }
     let wanted = plain(name);
     known
-        .map(|candidate| (strsim::jaro_winkler(&wanted, &plain(candidate)), candidate))
+        .map(|candidate| (likeness(wanted.as_bytes(), plain(candidate).as_bytes()), candidate))
         .filter(|(likeness, candidate)| {
-            *likeness >= 0.87 || wanted.len() > 2 && strsim::damerau_levenshtein(&wanted, &plain(candidate)) == 1
+            *likeness >= 0.87 || wanted.len() > 2 && is_one_slip(wanted.as_bytes(), plain(candidate).as_bytes())
         })
         .max_by(|(left, _), (right, _)| left.total_cmp(right))
         .map(|(_, candidate)| candidate)

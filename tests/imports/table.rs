@@ -119,7 +119,8 @@ pub(crate) const POLICY: &[Row] = &[
     row("policy", "check diff error fleet name names provenance reference unite words"),
     row("fleet", "level locate policy provenance reference value words"),
     row("locate", ""),
-    row("name", ""),
+    row("likeness", ""),
+    row("name", "likeness"),
     row("names", ""),
     row("words", ""),
 ];
