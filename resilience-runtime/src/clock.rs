@@ -4,12 +4,14 @@
 //! standard library's, and where a few milliseconds are no matter, [`about`], which the calls of the short way read.
 
 #[cfg(all(
+    feature = "coarse-clock",
     any(target_os = "linux", target_os = "android"),
     not(any(feature = "testing", feature = "simulation"))
 ))]
 #[path = "clock/ticks.rs"]
 mod rough;
 #[cfg(not(all(
+    feature = "coarse-clock",
     any(target_os = "linux", target_os = "android"),
     not(any(feature = "testing", feature = "simulation"))
 )))]
@@ -18,7 +20,12 @@ mod rough;
 #[cfg(feature = "simulation")]
 mod simulated;
 // With `testing` nobody reads it but its own tests.
-#[cfg(all(test, feature = "testing", any(target_os = "linux", target_os = "android")))]
+#[cfg(all(
+    test,
+    feature = "coarse-clock",
+    feature = "testing",
+    any(target_os = "linux", target_os = "android")
+))]
 mod ticks;
 
 use std::sync::OnceLock;

@@ -72,6 +72,8 @@
 //!
 //! # Features
 //!
+//! - `coarse-clock` (default): on Linux, bodies that are over in one poll are timed by the system's tick where that is fine
+//!   enough, which costs less than a reading of the exact clock.
 //! - `serde` (default): a [`Snapshot`] is `serde::Serialize`, and [`Counted`] both ways.
 //! - `watch` (default): the operating system announces edits of the file; without it the content is polled.
 //! - `testing`: time follows tokio's clock, and `testing` sets states by hand. For users' own tests.

@@ -1,4 +1,4 @@
-//! Where the system notes no ticks, and where time is moved by hand, all three are the exact clock.
+//! Where the system notes no ticks or nobody asks for them, and where time is moved by hand, all three are the exact clock.
 
 use super::now;
 pub(crate) use super::now as tick;
