@@ -236,6 +236,7 @@ fn empty(file: &Path) -> Policy {
 }
 
 /// The bytes of a file that may be anything: a directory, a pipe that never ends, too large.
+#[inline]
 pub(crate) fn bytes_of(path: &Path) -> Result<Vec<u8>, Box<Fault>> {
     let file = path.to_string_lossy();
     let unreadable = |why: String| Box::new(Fault::new(FaultName::Unreadable, &file, "", why));
@@ -258,6 +259,7 @@ pub(crate) fn bytes_of(path: &Path) -> Result<Vec<u8>, Box<Fault>> {
     Ok(bytes)
 }
 
+#[inline]
 fn io_words(error: &std::io::Error) -> String {
     error.to_string().to_lowercase()
 }

@@ -22,6 +22,7 @@ pub struct Change {
 const NONE: &str = "none";
 
 impl Change {
+    #[inline]
     fn of(key: String, old: Option<Value>, new: Option<Value>, line: Option<u32>, effect: impl Into<String>) -> Self {
         let text = |value: &Option<Value>| value.as_ref().map_or_else(|| NONE.into(), ToString::to_string);
         let (old_text, new_text) = (text(&old), text(&new));
@@ -37,11 +38,13 @@ impl Change {
     }
 
     /// The key's path: `dependency.payrail.breaker.failure_rate`; `dependency.payrail` where it came or went.
+    #[inline]
     pub fn key(&self) -> &str {
         &self.key
     }
 
     /// The key below its dependency or operation: `breaker.failure_rate`; empty where that came or went.
+    #[inline]
     pub fn path(&self) -> &str {
         let Some(rest) = self.key.strip_prefix("dependency.") else {
             return &self.key;
@@ -54,6 +57,7 @@ impl Change {
     }
 
     /// The old value in the file's notation; `none` where there was none.
+    #[inline]
     pub fn old(&self) -> &str {
         &self.old_text
     }
@@ -61,26 +65,31 @@ impl Change {
     /// The new value in the file's notation; `none` where there is none any more.
     // Not a constructor: the pair `old` and `new` is what a change is.
     #[allow(clippy::new_ret_no_self, clippy::wrong_self_convention)]
+    #[inline]
     pub fn new(&self) -> &str {
         &self.new_text
     }
 
     /// The new value.
+    #[inline]
     pub fn new_value(&self) -> Option<&Value> {
         self.new.as_ref()
     }
 
     /// The old value.
+    #[inline]
     pub fn old_value(&self) -> Option<&Value> {
         self.old.as_ref()
     }
 
     /// The line that gives the new value, if a file gives it.
+    #[inline]
     pub fn line(&self) -> Option<u32> {
         self.line
     }
 
     /// What the change does to running state, in words.
+    #[inline]
     pub fn effect(&self) -> &str {
         &self.effect
     }
@@ -88,6 +97,7 @@ impl Change {
 
 /// Changes that say the same of several dependencies, as one edit of a template makes them, are together; each group
 /// stands where its first one stood.
+#[inline]
 pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
     let mut places: Names<usize> = Names::default();
     let mut groups: Vec<Vec<&Change>> = Vec::new();
@@ -104,6 +114,7 @@ pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
 }
 
 /// Every change from `old` to `new`, by key.
+#[inline]
 pub(crate) fn between(old: &Policy, new: &Policy) -> Vec<Change> {
     let mut changes = runtime(old, new);
     fleet(old, new, &mut changes);
@@ -134,6 +145,7 @@ pub(crate) fn between(old: &Policy, new: &Policy) -> Vec<Change> {
     changes
 }
 
+#[inline]
 fn runtime(old: &Policy, new: &Policy) -> Vec<Change> {
     let lines = &new.inner.runtime_lines;
     let line_of = |id| lines.iter().find(|(of, _)| *of == id).map(|(_, line)| *line);
@@ -159,6 +171,7 @@ fn runtime(old: &Policy, new: &Policy) -> Vec<Change> {
         .collect()
 }
 
+#[inline]
 fn fleet(old: &Policy, new: &Policy, changes: &mut Vec<Change>) {
     let value = |policy: &Policy, id| policy.fleet().and_then(|fleet| fleet.effective(id));
     // Two passwords look alike where they are shown, and are a change all the same.
@@ -174,6 +187,7 @@ fn fleet(old: &Policy, new: &Policy, changes: &mut Vec<Change>) {
     }
 }
 
+#[inline]
 fn values(old: &Dependency, new: &Dependency, changes: &mut Vec<Change>) {
     for id in Id::ALL.iter().copied() {
         let (was, is) = (old.value(id), new.value(id));
@@ -207,6 +221,7 @@ fn values(old: &Dependency, new: &Dependency, changes: &mut Vec<Change>) {
     }
 }
 
+#[inline]
 fn resources(old: &Policy, new: &Policy, changes: &mut Vec<Change>) {
     let (old, new) = (&old.inner.resources, &new.inner.resources);
     for name in of_both(old.names(), new.names()) {
@@ -227,6 +242,7 @@ fn resources(old: &Policy, new: &Policy, changes: &mut Vec<Change>) {
 }
 
 /// The names that either has, each once, in their order, which is that of both.
+#[inline]
 fn of_both<'n>(
     one: impl Iterator<Item = &'n String>,
     other: impl Iterator<Item = &'n String>,
@@ -243,6 +259,7 @@ fn of_both<'n>(
 }
 
 /// `dependency.payrail`, `dependency.payrail.operation.refund`
+#[inline]
 pub(crate) fn path(dependency: &Dependency) -> String {
     match &dependency.parent {
         None => format!("dependency.{}", dependency.name),

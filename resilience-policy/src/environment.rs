@@ -12,6 +12,7 @@ pub(crate) const PREFIX: &str = "RESILIENCE__";
 
 /// The `RESILIENCE__…` variables of this process, sorted. A value that is no text is given with its bad parts
 /// replaced, and so is refused where it is read.
+#[inline]
 pub fn environment() -> Vec<(String, String)> {
     let found: Vec<_> = std::env::vars_os()
         .map(|(name, value)| {

@@ -21,6 +21,7 @@ pub struct NotFound {
 }
 
 impl fmt::Display for NotFound {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no policy file was found; looked for ")?;
         for (at, path) in self.looked_at.iter().enumerate() {
@@ -38,6 +39,7 @@ impl std::error::Error for NotFound {}
 /// # Errors
 ///
 /// None of these is there.
+#[inline]
 pub fn at_compile_time(package: &Path, variable: Option<&OsStr>) -> Result<PathBuf, NotFound> {
     if let Some(named) = variable.filter(|named| !named.is_empty()) {
         let path = package.join(named);
@@ -64,11 +66,13 @@ pub fn at_compile_time(package: &Path, variable: Option<&OsStr>) -> Result<PathB
 /// # Errors
 ///
 /// The file is too large, not a regular file, unreadable or missing.
+#[inline]
 pub fn bytes(file: &Path) -> Result<Vec<u8>, PolicyError> {
     bytes_of(file).map_err(|fault| PolicyError::one(*fault))
 }
 
 /// The nearest folder, the package's own included, whose `Cargo.toml` has a `[workspace]` table.
+#[inline]
 fn workspace_root(package: &Path) -> Option<&Path> {
     package.ancestors().find(|folder| {
         std::fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|manifest| {
@@ -86,6 +90,7 @@ fn workspace_root(package: &Path) -> Option<&Path> {
 /// # Errors
 ///
 /// The argument or the variable names a file that cannot be read.
+#[inline]
 pub fn at_run_time(argument: Option<&Path>) -> Result<Option<PathBuf>, PolicyError> {
     let variable = std::env::var_os(VARIABLE)
         .filter(|named| !named.is_empty())

@@ -45,6 +45,7 @@ pub struct Entry {
 
 impl Entry {
     /// An override that has not been written yet.
+    #[inline]
     pub fn new(name: &str, mode: Mode, by: &str, reason: &str, until: SystemTime) -> Self {
         let (name, by, reason) = (name.into(), by.into(), reason.into());
         Self {
@@ -61,12 +62,14 @@ impl Entry {
 
     /// The same with a word for the fallback.
     #[must_use]
+    #[inline]
     pub fn with_answer(self, answer: Option<String>) -> Self {
         Self { answer, ..self }
     }
 }
 
 /// A moment as the file writes it: RFC 3339, in UTC and whole seconds.
+#[inline]
 pub fn utc(moment: SystemTime) -> String {
     moment::written(moment)
 }
@@ -86,6 +89,7 @@ pub enum Refusal {
 }
 
 impl fmt::Display for Refusal {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::By => "an override needs `by`: write who sets it",
@@ -103,6 +107,7 @@ impl std::error::Error for Refusal {}
 /// # Errors
 ///
 /// The first rule that is broken.
+#[inline]
 pub fn validate(by: &str, reason: &str, until: SystemTime, now: SystemTime) -> Result<(), Refusal> {
     if by.trim().is_empty() {
         return Err(Refusal::By);
@@ -123,6 +128,7 @@ pub fn validate(by: &str, reason: &str, until: SystemTime, now: SystemTime) -> R
 /// # Errors
 ///
 /// Every fault of the file, together.
+#[inline]
 pub fn parse(bytes: &[u8], file: &Path, now: SystemTime) -> Result<Vec<Entry>, PolicyError> {
     let shown_file = file.to_string_lossy();
     let text = syntax::decode(bytes, &shown_file)

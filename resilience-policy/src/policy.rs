@@ -49,6 +49,7 @@ impl Policy {
     /// # Errors
     ///
     /// Every fault of the file, together; or the one that it cannot be read, is too large or no regular file.
+    #[inline]
     pub fn read(path: impl AsRef<Path>) -> Result<Self, PolicyError> {
         Self::read_with(path.as_ref(), &[]).map(|(_, policy)| policy)
     }
@@ -59,6 +60,7 @@ impl Policy {
     /// # Errors
     ///
     /// As [`read`](Self::read), and the faults of the variables.
+    #[inline]
     pub fn read_with(path: &Path, environment: &[(String, String)]) -> Result<(Vec<u8>, Self), PolicyError> {
         let bytes = check::bytes_of(path).map_err(|fault| PolicyError::one(*fault))?;
         let policy = Self::parse(&bytes, path, environment)?;
@@ -85,6 +87,7 @@ impl Policy {
 
     /// Every effective value that differs in `newer`, with what the change does to running state; also dependencies
     /// that come or go.
+    #[inline]
     pub fn diff(&self, newer: &Self) -> Vec<Change> {
         diff::between(self, newer)
     }

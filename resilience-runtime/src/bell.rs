@@ -19,18 +19,21 @@ struct State {
 impl Bell {
     /// Wakes who waits, or lets the next wait end at once.
     #[cfg_attr(not(feature = "watch"), allow(dead_code))] // without it nobody rings, and the time alone wakes
+    #[inline]
     pub(crate) fn ring(&self) {
         self.lock().rung = true;
         self.rung.notify_one();
     }
 
     /// Who waits is to leave.
+    #[inline]
     pub(crate) fn end(&self) {
         self.lock().over = true;
         self.rung.notify_one();
     }
 
     /// Waits until it rings, for this long at most, and says whether to go on.
+    #[inline]
     pub(crate) fn wait(&self, most: Duration) -> bool {
         let silent = |state: &mut State| !state.rung && !state.over;
         let waited = self.rung.wait_timeout_while(self.lock(), most, silent);
@@ -39,11 +42,13 @@ impl Bell {
     }
 
     /// What rang until now is done.
+    #[inline]
     pub(crate) fn hush(&self) {
         self.lock().rung = false;
     }
 
     /// Held for an assignment.
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

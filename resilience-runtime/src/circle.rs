@@ -25,17 +25,20 @@ pub struct Circle {
 
 impl Circle {
     /// The dependencies on the way, the first and the last of which are one.
+    #[inline]
     pub fn dependencies(&self) -> &[String] {
         &self.dependencies
     }
 
     /// The functions on the way.
+    #[inline]
     pub fn functions(&self) -> &[String] {
         &self.functions
     }
 }
 
 impl fmt::Display for Circle {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -49,6 +52,7 @@ impl fmt::Display for Circle {
 }
 
 /// Every circle, one a function: the shortest.
+#[inline]
 pub(crate) fn find(policy: &Policy) -> Vec<Circle> {
     let sites: Vec<_> = site::all().map(Function::of).collect();
     let circles = sites
@@ -59,6 +63,7 @@ pub(crate) fn find(policy: &Policy) -> Vec<Circle> {
 }
 
 /// The shortest way from the fallbacks of `first` to its own dependency.
+#[inline]
 fn from(first: &Function, all: &[Function], policy: &Policy) -> Option<Circle> {
     let goal = breaker_of(policy, first.dependency);
     let mut ways: Vec<Vec<&Function>> = vec![vec![first]];
@@ -84,6 +89,7 @@ fn from(first: &Function, all: &[Function], policy: &Policy) -> Option<Circle> {
     None
 }
 
+#[inline]
 fn circle(way: &[&Function]) -> Circle {
     let first = way[0];
     Circle {
@@ -94,6 +100,7 @@ fn circle(way: &[&Function]) -> Circle {
 }
 
 /// An operation fails with its dependency unless it has a breaker of its own.
+#[inline]
 fn breaker_of<'a>(policy: &'a Policy, name: &'a str) -> &'a str {
     match policy.dependency(name) {
         Some(settings) if settings.breaker_shared => settings.parent.as_deref().unwrap_or(name),
@@ -115,6 +122,7 @@ struct Function {
 }
 
 impl Function {
+    #[inline]
     fn of(site: &'static Site) -> Self {
         let spec = site.spec();
         let called = spec.forms.iter().filter_map(|form| match form {
@@ -132,6 +140,7 @@ impl Function {
     }
 
     /// `here` is the name that rustc gives to something inside the function.
+    #[inline]
     fn new(
         dependency: &'static str,
         name: &'static str,
@@ -152,15 +161,18 @@ impl Function {
         }
     }
 
+    #[inline]
     fn shown(&self) -> String {
         format!("{}::{}", self.scope, self.name)
     }
 
+    #[inline]
     fn fallbacks<'a>(&self, all: &'a [Self]) -> impl Iterator<Item = &'a Self> {
         self.called.iter().filter_map(|path| self.resolve(path, all))
     }
 
     /// The linked function that `path` names here.
+    #[inline]
     fn resolve<'a>(&self, path: &str, all: &'a [Self]) -> Option<&'a Self> {
         let find = |scope: &str, name: &str| all.iter().find(|other| other.scope == scope && other.name == name);
         let path = path.trim_start_matches("::");
@@ -191,6 +203,7 @@ impl Function {
     }
 }
 
+#[inline]
 fn head(path: &str) -> Option<(&str, &str)> {
     if path.is_empty() {
         return None;
@@ -199,6 +212,7 @@ fn head(path: &str) -> Option<(&str, &str)> {
 }
 
 /// The scope in `app::shop::seats::{{closure}}::__ResilienceHere`, and whether it is a type.
+#[inline]
 fn enclosing(here: &str, function: &str) -> Option<(String, bool)> {
     let mut path = here.split("::__ResilienceHere").next()?;
     while let Some(outer) = path.strip_suffix("::{{closure}}") {

@@ -23,6 +23,7 @@ pub struct Resilience {
 
 impl Resilience {
     /// The runtime of the process.
+    #[inline]
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
     }
@@ -46,6 +47,7 @@ impl Resilience {
 /// let _resilience = resilience_runtime::init()?;
 /// # Ok(()) }
 /// ```
+#[inline]
 pub fn init() -> Result<Resilience, InitError> {
     if let Some(file) = lookup::at_run_time(None)? {
         return from_file(&file);
@@ -63,6 +65,7 @@ pub fn init() -> Result<Resilience, InitError> {
 /// # Errors
 ///
 /// As [`init`].
+#[inline]
 pub fn init_from(path: impl AsRef<Path>) -> Result<Resilience, InitError> {
     match lookup::at_run_time(Some(path.as_ref()))? {
         Some(file) => from_file(&file),
@@ -70,6 +73,7 @@ pub fn init_from(path: impl AsRef<Path>) -> Result<Resilience, InitError> {
     }
 }
 
+#[inline]
 fn from_file(file: &Path) -> Result<Resilience, InitError> {
     let environment = resilience_policy::environment();
     let (bytes, policy) = Policy::read_with(file, &environment)?;
@@ -95,6 +99,7 @@ enum Kind {
 }
 
 impl InitError {
+    #[inline]
     pub(crate) fn refused(file: &Path, missing: Vec<Missing>, circles: Vec<Circle>) -> Self {
         Self {
             kind: Kind::Refused {
@@ -105,11 +110,13 @@ impl InitError {
         }
     }
 
+    #[inline]
     pub(crate) fn second() -> Self {
         Self { kind: Kind::Second }
     }
 
     /// The faults of the policy, if it could not be loaded.
+    #[inline]
     pub fn faults(&self) -> &[Fault] {
         match &self.kind {
             Kind::Policy(error) => error.faults(),
@@ -118,6 +125,7 @@ impl InitError {
     }
 
     /// The functions whose dependency or table the policy lacks.
+    #[inline]
     pub fn functions(&self) -> &[Missing] {
         match &self.kind {
             Kind::Refused { missing, .. } => missing,
@@ -126,6 +134,7 @@ impl InitError {
     }
 
     /// The functions whose fallback leads back to the dependency that failed.
+    #[inline]
     pub fn circles(&self) -> &[Circle] {
         match &self.kind {
             Kind::Refused { circles, .. } => circles,
@@ -135,6 +144,7 @@ impl InitError {
 }
 
 impl From<PolicyError> for InitError {
+    #[inline]
     fn from(error: PolicyError) -> Self {
         Self {
             kind: Kind::Policy(error),
@@ -143,6 +153,7 @@ impl From<PolicyError> for InitError {
 }
 
 impl fmt::Display for InitError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::Policy(error) => error.fmt(f),
@@ -169,6 +180,7 @@ impl fmt::Display for InitError {
 }
 
 impl fmt::Debug for InitError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

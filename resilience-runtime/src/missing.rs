@@ -21,22 +21,26 @@ pub struct Missing {
 
 impl Missing {
     /// The dependency that the function names.
+    #[inline]
     pub fn dependency(&self) -> &str {
         &self.dependency
     }
 
     /// The table or key that is missing in it; `None` if the dependency itself is.
+    #[inline]
     pub fn table(&self) -> Option<&str> {
         self.table
     }
 
     /// The path of the function; `None` for a guard that was made by name.
+    #[inline]
     pub fn function(&self) -> Option<&str> {
         self.function.as_deref()
     }
 }
 
 impl fmt::Display for Missing {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.function {
             Some(function) => write!(f, "function `{function}`")?,
@@ -67,11 +71,13 @@ impl fmt::Display for Missing {
 }
 
 /// What the linked functions need.
+#[inline]
 pub(crate) fn for_install(policy: &Policy) -> Vec<Missing> {
     site::all().flat_map(|site| for_site(policy, site)).collect()
 }
 
 /// What guards and functions that are in use need.
+#[inline]
 pub(crate) fn for_names<'a>(policy: &Policy, names: impl Iterator<Item = &'a str>) -> Vec<Missing> {
     names
         .filter(|name| policy.dependency(name).is_none())
@@ -86,6 +92,7 @@ pub(crate) fn for_names<'a>(policy: &Policy, names: impl Iterator<Item = &'a str
         .collect()
 }
 
+#[inline]
 fn for_site(policy: &Policy, site: &'static Site) -> Vec<Missing> {
     let spec = site.spec();
     let lacks = |table: Option<&'static str>, plain: bool| Missing {
@@ -111,6 +118,7 @@ fn for_site(policy: &Policy, site: &'static Site) -> Vec<Missing> {
     missing
 }
 
+#[inline]
 fn has(settings: &Dependency, table: &str) -> bool {
     match table {
         "breaker" => settings.breaker.is_some(),

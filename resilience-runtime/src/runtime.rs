@@ -144,6 +144,7 @@ impl Runtime {
     /// When the process has one already; when an annotated function that was linked names a dependency or a table that
     /// the policy lacks; and when its fallback leads back to the dependency that failed, by further annotated functions
     /// or at once: all of them are listed.
+    #[inline]
     pub fn install(&self) -> Result<(), InitError> {
         let policy = self.policy();
         let (missing, circles) = (missing::for_install(&policy), circle::find(&policy));
@@ -249,6 +250,7 @@ impl Runtime {
         &self.inner.instance
     }
 
+    #[inline]
     pub(crate) fn is_installed(&self) -> bool {
         self.inner.installed.load(Ordering::Relaxed)
     }
@@ -266,6 +268,7 @@ impl Runtime {
             .clone()
     }
 
+    #[inline]
     fn set_refusal(&self, refusal: Option<String>) {
         *self.inner.refusal.lock().unwrap_or_else(PoisonError::into_inner) = refusal;
     }
@@ -276,6 +279,7 @@ impl Runtime {
     }
 
     /// A policy file was refused, or is gone.
+    #[inline]
     pub(crate) fn refuse(&self, refusal: String) {
         self.lock_reloads().refused += 1;
         self.set_refusal(Some(refusal));
@@ -361,6 +365,7 @@ impl Runtime {
     }
 
     /// What linked functions name, if they use this runtime, and what anybody asked this runtime for.
+    #[inline]
     fn required(&self, policy: &Policy) -> Vec<Missing> {
         let mut missing = if self.is_installed() {
             missing::for_install(policy)
@@ -421,6 +426,7 @@ impl fmt::Display for UnknownDependency {
 impl std::error::Error for UnknownDependency {}
 
 /// Says that what a runtime was asked to do is done, for all observers.
+#[inline]
 fn reloaded(runtime: &Runtime, report: &ReloadReport) {
     let policy = runtime.policy();
     event::emit(&Event::Reloaded {

@@ -33,6 +33,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Watches `file`, whose content at the load was `bytes`; `None` where there is no file yet.
+    #[inline]
     pub(crate) fn start(
         runtime: Runtime,
         file: PathBuf,
@@ -78,6 +79,7 @@ impl Watch {
 }
 
 impl Drop for Watch {
+    #[inline]
     fn drop(&mut self) {
         #[cfg(feature = "watch")]
         drop(self.events.take());
@@ -91,6 +93,7 @@ impl Drop for Watch {
 
 /// The directory is watched, not the file: an editor's rename and a `ConfigMap`'s swap replace the file.
 #[cfg(feature = "watch")]
+#[inline]
 fn directory_events(file: &Path, bell: Arc<Bell>) -> Option<notify::RecommendedWatcher> {
     use notify::{RecursiveMode, Watcher as _};
     let directory = file
@@ -119,6 +122,7 @@ struct Watcher {
 }
 
 impl Watcher {
+    #[inline]
     fn new(runtime: Runtime, file: PathBuf, bytes: Option<Vec<u8>>, environment: Vec<(String, String)>) -> Self {
         let overrides = overrides_file(&runtime, &file);
         Self {
@@ -132,6 +136,7 @@ impl Watcher {
         }
     }
 
+    #[inline]
     fn look(&mut self) {
         see(clock::now());
         match self.policy.look() {
@@ -158,6 +163,7 @@ impl Watcher {
         self.runtime.tick_metrics(true);
     }
 
+    #[inline]
     fn take_policy(&mut self, bytes: &[u8]) {
         let parsed = Policy::parse(bytes, self.policy.path(), &self.environment);
         let policy = match parsed {
@@ -175,11 +181,13 @@ impl Watcher {
         }
     }
 
+    #[inline]
     fn refuse(&self, error: &dyn Display) {
         self.runtime.refuse(error.to_string());
         self.tell_refusal(error);
     }
 
+    #[inline]
     fn tell_refusal(&self, error: &dyn Display) {
         let file = self.policy.path().display().to_string();
         let stays = Stays {
@@ -193,6 +201,7 @@ impl Watcher {
     }
 
     /// A bad overrides file keeps the last good one.
+    #[inline]
     fn take_overrides(&self, bytes: &[u8]) {
         match overrides::parse(bytes, self.overrides.path(), clock::wall()) {
             Ok(entries) => {
@@ -216,12 +225,14 @@ impl Watcher {
         }
     }
 
+    #[inline]
     fn refuse_overrides(&self, error: &dyn Display) {
         let file = self.overrides.path().display().to_string();
         event::emit(&Event::Refused { file: &file, error });
     }
 
     /// A misspelt name acts on nothing, which must not look as if it did. It holds if the policy gains the name.
+    #[inline]
     fn say_if_unknown(&self, entry: &overrides::Entry) {
         if let Err(unknown) = self.runtime.entry(&entry.name) {
             let file = self.overrides.path().display();
@@ -240,6 +251,7 @@ struct Stays<'a> {
 }
 
 impl Display for Stays<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let InForce { policy, loaded_at } = &*self.in_force;
         let since = resilience_policy::overrides::utc(*loaded_at);
@@ -253,6 +265,7 @@ impl Display for Stays<'_> {
     }
 }
 
+#[inline]
 fn overrides_file(runtime: &Runtime, policy: &Path) -> PathBuf {
     let named = runtime.policy().runtime().overrides.clone();
     policy.parent().map_or(named.clone(), |directory| directory.join(named))

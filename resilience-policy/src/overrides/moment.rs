@@ -10,6 +10,7 @@ use crate::name::shown;
 use crate::value::type_of;
 
 /// A date-time of TOML, or a text that is one.
+#[inline]
 pub(super) fn moment(value: &Spanned<DeValue<'_>>) -> Result<SystemTime, (FaultName, String)> {
     let written = match value.get_ref() {
         DeValue::Datetime(moment) => *moment,
@@ -62,6 +63,7 @@ pub(super) fn moment(value: &Spanned<DeValue<'_>>) -> Result<SystemTime, (FaultN
 }
 
 /// In UTC and whole seconds. Before 1970 and after the year 9999 the notation knows only its ends.
+#[inline]
 pub(super) fn written(moment: SystemTime) -> String {
     let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seconds = since.as_secs().min(253_402_300_799);
@@ -71,6 +73,7 @@ pub(super) fn written(moment: SystemTime) -> String {
 }
 
 /// The date that is so many days after 1970-01-01: the inverse of [`days_from_civil`], from the same source.
+#[inline]
 fn civil_from_days(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
@@ -83,6 +86,7 @@ fn civil_from_days(days: u64) -> (u64, u64, u64) {
 }
 
 /// Days since 1970-01-01 of a date of the Gregorian calendar: Howard Hinnant's algorithm, years counted from March.
+#[inline]
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

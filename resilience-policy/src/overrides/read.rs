@@ -23,6 +23,7 @@ pub(super) struct Reader<'t, 'a> {
 }
 
 impl Reader<'_, '_> {
+    #[inline]
     pub(super) fn entries(&mut self, tree: &DeTable<'_>) -> Vec<Entry> {
         let mut entries = Vec::new();
         for (key, value) in in_order(tree) {
@@ -53,6 +54,7 @@ impl Reader<'_, '_> {
         entries
     }
 
+    #[inline]
     fn entry(&mut self, name: &str, header: Range<usize>, key: Range<usize>, table: &DeTable<'_>) -> Option<Entry> {
         let before = self.faults.len();
         let mut parts = name.split('.');
@@ -103,6 +105,7 @@ impl Reader<'_, '_> {
         })
     }
 
+    #[inline]
     fn mode(&mut self, name: &str, header: &Range<usize>, table: &DeTable<'_>) -> Option<Mode> {
         let words = Mode::ALL.iter().map(|mode| mode.as_str());
         let allowed: Vec<String> = words.clone().map(|word| format!("\"{word}\"")).collect();
@@ -123,6 +126,7 @@ impl Reader<'_, '_> {
         mode
     }
 
+    #[inline]
     fn required(
         &mut self,
         name: &str,
@@ -148,6 +152,7 @@ impl Reader<'_, '_> {
         Some(text.into())
     }
 
+    #[inline]
     fn until(&mut self, name: &str, header: &Range<usize>, table: &DeTable<'_>) -> Option<SystemTime> {
         let Some(value) = table.get("until") else {
             self.missing(
@@ -174,6 +179,7 @@ impl Reader<'_, '_> {
         }
     }
 
+    #[inline]
     fn missing(&mut self, name: &str, header: &Range<usize>, key: &str, message: &str) {
         if !self.partial {
             let fault = Fault::new(
@@ -186,18 +192,21 @@ impl Reader<'_, '_> {
         }
     }
 
+    #[inline]
     fn fault(&mut self, kind: FaultName, key: &str, span: &Range<usize>, message: String) {
         let fault = Fault::new(kind, self.file, shown(key), message).at(self.text, span);
         let written = self.text.text.get(span.clone()).unwrap_or_default();
         self.faults.push(fault.with_value(written));
     }
 
+    #[inline]
     fn allow(&mut self, allowed: String) {
         if let Some(fault) = self.faults.last_mut() {
             fault.allowed.get_or_insert(allowed);
         }
     }
 
+    #[inline]
     fn suggest(&mut self, suggestion: Option<String>) {
         if let Some(fault) = self.faults.last_mut() {
             fault.suggestion = suggestion;

@@ -33,11 +33,13 @@ struct Held {
 
 impl Overrides {
     /// The hand over a name: its own, else its dependency's.
+    #[inline]
     pub(crate) fn active(&self, name: &str, parent: Option<&str>, now: u64) -> Option<Arc<Active>> {
         let of = |name: &str| self.active.get(name).filter(|held| now < held.active.until);
         of(name).or_else(|| of(parent?)).map(|held| Arc::clone(&held.active))
     }
 
+    #[inline]
     fn hold(&mut self, name: &str, set: Override, from_file: bool) {
         let left = set.until.duration_since(clock::wall()).unwrap_or_default();
         let until = clock::now().saturating_add(nanos(left));
@@ -57,6 +59,7 @@ impl Runtime {
     ///
     /// When the policy has no such name, and when the override has no `by` or no `reason`, is over already, or
     /// holds for more than seven days.
+    #[inline]
     pub fn set_mode(&self, dependency: &str, set: Override) -> Result<(), OverrideError> {
         self.entry(dependency).map_err(OverrideError::unknown)?;
         check(&set)?;
@@ -79,6 +82,7 @@ impl Runtime {
     /// # Errors
     ///
     /// When the policy has no such name.
+    #[inline]
     pub fn clear_mode(&self, dependency: &str) -> Result<(), UnknownDependency> {
         self.entry(dependency)?;
         self.with_overrides(|overrides| overrides.active.remove(dependency));
@@ -89,6 +93,7 @@ impl Runtime {
     /// Takes what the overrides file says now. Only what changed there is a new hand; an entry that went away
     /// takes its hand off, unless a later one was set in code.
     #[cfg_attr(not(feature = "watch"), allow(dead_code))]
+    #[inline]
     pub(crate) fn take_overrides(&self, entries: Names<Override>) {
         let (changed, over) = self.with_overrides(|overrides| {
             let gone: Vec<_> = overrides
@@ -136,6 +141,7 @@ impl Runtime {
     }
 
     /// Announces ends that are near, and takes off the hands whose time is over.
+    #[inline]
     pub(crate) fn tick_overrides(&self) {
         let now = clock::now();
         let (near, over) = self.with_overrides(|overrides| {
@@ -177,10 +183,12 @@ impl Runtime {
         }
     }
 
+    #[inline]
     fn with_overrides<T>(&self, act: impl FnOnce(&mut Overrides) -> T) -> T {
         act(&mut self.inner.overrides.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    #[inline]
     fn repin(&self) {
         self.assemble(&self.policy());
         #[cfg(feature = "metrics")]
@@ -188,6 +196,7 @@ impl Runtime {
     }
 }
 
+#[inline]
 fn check(set: &Override) -> Result<(), OverrideError> {
     let refused = |why: &str| {
         Err(OverrideError {
@@ -223,6 +232,7 @@ enum Kind {
 }
 
 impl OverrideError {
+    #[inline]
     fn unknown(unknown: UnknownDependency) -> Self {
         Self {
             kind: Kind::Unknown(unknown),
@@ -230,6 +240,7 @@ impl OverrideError {
     }
 
     /// The name that the policy does not have, if that is the reason.
+    #[inline]
     pub fn unknown_dependency(&self) -> Option<&UnknownDependency> {
         match &self.kind {
             Kind::Unknown(unknown) => Some(unknown),
@@ -239,6 +250,7 @@ impl OverrideError {
 }
 
 impl fmt::Display for OverrideError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::Unknown(unknown) => unknown.fmt(f),

@@ -24,6 +24,7 @@ impl Runtime {
     /// # Errors
     ///
     /// When the policy lost a dependency or a table that is in use; nothing of it is then applied.
+    #[inline]
     pub fn reload(&self, policy: Policy) -> Result<ReloadReport, ReloadError> {
         let missing = self.required(&policy);
         if !missing.is_empty() {
@@ -46,6 +47,7 @@ impl Runtime {
 
     /// The same for what stands in the watched file. One that has lost every dependency was hardly meant so: a
     /// template that was not filled in, a deployment that went wrong.
+    #[inline]
     pub(crate) fn take(&self, policy: Policy) -> Result<ReloadReport, ReloadError> {
         let had = self.policy().dependencies().filter(|one| one.parent.is_none()).count();
         if had > 0 && policy.dependencies().next().is_none() {
@@ -54,6 +56,7 @@ impl Runtime {
         self.reload(policy)
     }
 
+    #[inline]
     fn refused(&self, policy: &Policy, why: Why) -> ReloadError {
         let error = ReloadError {
             file: policy.file().to_owned(),
@@ -74,6 +77,7 @@ pub(crate) struct Reloads {
 }
 
 impl Default for Reloads {
+    #[inline]
     fn default() -> Self {
         Self {
             accepted: 0,
@@ -87,6 +91,7 @@ impl Reloads {
     /// Moments that are kept.
     const KEPT: usize = 32;
 
+    #[inline]
     fn accept(&mut self, at: SystemTime) {
         self.accepted += 1;
         if self.at.len() == Self::KEPT {
@@ -105,12 +110,14 @@ pub struct ReloadReport {
 
 impl ReloadReport {
     /// Each effective value that changed.
+    #[inline]
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 }
 
 impl fmt::Display for ReloadReport {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.changes.is_empty() {
             return f.write_str("no effective change");
@@ -161,6 +168,7 @@ enum Why {
 
 impl ReloadError {
     /// The faults of the file, if it could not be loaded.
+    #[inline]
     pub fn faults(&self) -> &[Fault] {
         match &self.why {
             Why::Faults(error) => error.faults(),
@@ -169,6 +177,7 @@ impl ReloadError {
     }
 
     /// What is in use and missing in the new policy.
+    #[inline]
     pub fn missing(&self) -> &[Missing] {
         match &self.why {
             Why::Missing(missing) => missing,
@@ -178,6 +187,7 @@ impl ReloadError {
 }
 
 impl From<PolicyError> for ReloadError {
+    #[inline]
     fn from(error: PolicyError) -> Self {
         let file = error
             .faults()
@@ -192,6 +202,7 @@ impl From<PolicyError> for ReloadError {
 }
 
 impl fmt::Display for ReloadError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = self.file.display();
         match &self.why {
@@ -216,6 +227,7 @@ impl fmt::Display for ReloadError {
 }
 
 impl fmt::Debug for ReloadError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

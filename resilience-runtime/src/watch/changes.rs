@@ -42,6 +42,7 @@ pub(super) enum Change {
 
 impl Tracked {
     /// A file that was read just now.
+    #[inline]
     pub(super) fn loaded(path: PathBuf, bytes: Vec<u8>) -> Self {
         Self {
             path,
@@ -53,6 +54,7 @@ impl Tracked {
 
     /// A file that takes the place of another: whatever it holds is a change, and so is that it is missing. Until that
     /// is known, what the other one said holds.
+    #[inline]
     pub(super) fn moved(path: PathBuf) -> Self {
         Self {
             taken: State::Unreadable(String::new()),
@@ -61,6 +63,7 @@ impl Tracked {
     }
 
     /// A file that may be missing; whatever it holds is a change.
+    #[inline]
     pub(super) fn optional(path: PathBuf) -> Self {
         Self {
             path,
@@ -70,11 +73,13 @@ impl Tracked {
         }
     }
 
+    #[inline]
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Reads the file. A change that is not whole yet is waited for, a little here and longer over further looks.
+    #[inline]
     pub(super) fn look(&mut self) -> Change {
         let seen = self.read();
         if let Some(change) = self.weigh(seen, Instant::now()) {
@@ -93,6 +98,7 @@ impl Tracked {
     }
 
     /// `None` while a change is not certain.
+    #[inline]
     fn weigh(&mut self, seen: State, now: Instant) -> Option<Change> {
         if seen == self.taken {
             self.pending = None;
@@ -121,6 +127,7 @@ impl Tracked {
     }
 
     /// How long this has to stand still until it counts.
+    #[inline]
     fn settles(&self, seen: &State) -> Duration {
         let State::Content(bytes) = seen else { return SETTLES };
         if !bytes.ends_with(b"\n") {
@@ -135,6 +142,7 @@ impl Tracked {
     }
 
     /// Within the loader's bounds: a pipe in the file's place would stop the watching, an endless file the process.
+    #[inline]
     fn read(&self) -> State {
         match resilience_policy::lookup::bytes(&self.path) {
             Ok(bytes) => State::Content(bytes),
@@ -144,6 +152,7 @@ impl Tracked {
     }
 }
 
+#[inline]
 fn is_missing(path: &Path) -> bool {
     std::fs::metadata(path).is_err_and(|error| {
         // A folder on the way that became a file is as good as gone.
@@ -152,6 +161,7 @@ fn is_missing(path: &Path) -> bool {
 }
 
 /// The last line that says something.
+#[inline]
 fn last_line(bytes: &[u8]) -> Option<&[u8]> {
     bytes
         .rsplit(|byte| *byte == b'\n')
