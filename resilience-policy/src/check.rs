@@ -87,18 +87,7 @@ impl Reading<'_, '_> {
         let mut written = walk.file(tree, partial);
         let mut faults = judged.faults.clone();
         let more = judged.more + walk.more;
-        // What is defined twice is told once, not also for what the second definition made of it.
-        let twice = |fault: &Fault| {
-            judged
-                .faults
-                .iter()
-                .any(|other| other.name() == "duplicate" && (other.line(), other.key()) == (fault.line(), fault.key()))
-        };
-        faults.extend(
-            walk.faults
-                .into_iter()
-                .filter(|fault| judged.faults.is_empty() || !twice(fault)),
-        );
+        faults.extend(walk.faults);
         environment::apply(&mut written, self.environment, &mut faults);
 
         let mut rules = Rules {

@@ -214,7 +214,7 @@ fn redefined(text: &Text<'_>, file: &str, errors: &[Error]) -> Vec<Fault> {
     if !found.is_empty() {
         return found;
     }
-    // Inside an inline table: there the parser's own place is all there is.
+    // Inside a list, where keys have no path: there the parser's own place is all there is.
     let fault = |error: &&Error| {
         let span = error.span().unwrap_or(0..0);
         let written = &text.text[span.clone()];

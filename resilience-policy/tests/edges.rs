@@ -123,15 +123,65 @@ fn mistakes_of_both_sorts_are_counted_together() {
     assert!(error.to_string().contains("11450 more"), "{error}");
 }
 
-#[test]
-fn what_is_defined_twice_is_not_told_again_for_what_is_wrong_with_it() {
-    let text = "version = 1\n[dependency.far]\nfail = \"open\"\ntimeout = \"oops\"\ntimeout = \"oops\"\n";
+/// Name, line and key of every fault.
+fn told(text: &str) -> Vec<(String, Option<u32>, String)> {
     let error = common::error(text);
-    let told: Vec<_> = error
-        .faults()
-        .iter()
-        .map(|fault| (fault.name(), fault.line()))
-        .collect();
-    assert_eq!(told.iter().filter(|(_, line)| *line == Some(5)).count(), 1, "{told:?}");
-    assert!(told.contains(&("duplicate", Some(5))), "{told:?}");
+    let faults = error.faults().iter();
+    faults
+        .map(|fault| (fault.name().to_owned(), fault.line(), fault.key().to_owned()))
+        .collect()
+}
+
+fn told_as(told: &[(&str, u32, &str)]) -> Vec<(String, Option<u32>, String)> {
+    told.iter()
+        .map(|(name, line, key)| ((*name).to_owned(), Some(*line), (*key).to_owned()))
+        .collect()
+}
+
+const FAR: &str = "version = 1\n[dependency.far]\nfail = \"open\"\ntimeout = \"1s\"\n";
+
+#[test]
+fn a_second_definition_is_told_as_such_and_what_it_says_is_not_looked_at() {
+    let text = format!("{FAR}timeout = \"oops\"\n");
+    assert_eq!(told(&text), told_as(&[("duplicate", 5, "dependency.far.timeout")]));
+    let text =
+        format!("{FAR}breaker = {{ window = \"9 calls\" }}\nbreaker = {{ window = \"oops\", window = \"oops\" }}\n");
+    assert_eq!(told(&text), told_as(&[("duplicate", 6, "dependency.far.breaker")]));
+}
+
+#[test]
+fn what_is_defined_twice_inside_braces_is_told_by_its_whole_path_beside_whatever_else_is_wrong() {
+    let rate = "dependency.far.breaker.failure_rate";
+    let text = format!("{FAR}timeout = \"2s\"\nbreaker = {{ failure_rate = 5, failure_rate = 0.5 }}\n");
+    let three = [
+        ("duplicate", 5, "dependency.far.timeout"),
+        ("out_of_range", 6, rate),
+        ("duplicate", 6, rate),
+    ];
+    assert_eq!(told(&text), told_as(&three));
+    let error = common::error(&text).to_string();
+    assert!(
+        error.contains("resilience.toml:6:31:") && error.contains("first defined at 6:13"),
+        "{error}"
+    );
+    // A key and the table around it may have one name, and the first line may lack what is missing.
+    let text = "runtime = { chaos = true, version = 1, version = 1 }\n";
+    let three = [
+        ("missing_key", 1, "version"),
+        ("unknown_key", 1, "runtime.version"),
+        ("duplicate", 1, "runtime.version"),
+    ];
+    assert_eq!(told(text), told_as(&three));
+    // As deep as it goes, one key as a number and as a table, and what a list holds.
+    let text = format!("{FAR}operation = {{ refund = {{ retry.budget = 0.1, retry = {{}} }} }}\n");
+    assert_eq!(
+        told(&text),
+        told_as(&[("duplicate", 5, "dependency.far.operation.refund.retry")])
+    );
+    let text = format!("{FAR}uses = [{{ a = 1, a = 2 }}]\n");
+    assert!(
+        told(&text).contains(&("duplicate".to_owned(), Some(5), "a".to_owned())),
+        "{:?}",
+        told(&text)
+    );
 }

@@ -56,45 +56,51 @@ impl<'a> Finder<'_, 'a> {
     fn read(&mut self, events: &[Event]) {
         let mut header: Vec<Cow<'a, str>> = Vec::new();
         let mut path: Vec<(Cow<'a, str>, Range<usize>)> = Vec::new();
-        let mut depth = 0_usize;
+        // The inline tables and lists around, and below which path their keys are: none in a list, nor in what is itself
+        // there a second time.
+        let mut inside: Vec<Option<Vec<Cow<'a, str>>>> = Vec::new();
         let mut array = false;
         let mut header_start = 0;
         let mut after_key = false;
         for event in events {
             let span = event.span().start()..event.span().end();
-            match event.kind() {
-                EventKind::StdTableOpen | EventKind::ArrayTableOpen => {
+            let table = inside.last().map_or(Some(&header), Option::as_ref);
+            match (event.kind(), table) {
+                (EventKind::StdTableOpen | EventKind::ArrayTableOpen, _) => {
                     array = event.kind() == EventKind::ArrayTableOpen;
                     header_start = span.start;
                     path.clear();
                 }
-                EventKind::StdTableClose | EventKind::ArrayTableClose => {
+                (EventKind::StdTableClose | EventKind::ArrayTableClose, _) => {
                     header = path.drain(..).map(|(name, _)| name).collect();
                     if !array {
                         self.header(&header, header_start..span.end);
                     }
                 }
-                EventKind::InlineTableOpen | EventKind::ArrayOpen => {
-                    if depth == 0 && after_key {
-                        self.key(&header, &mut path, None);
-                        after_key = false;
-                    }
-                    depth += 1;
+                (EventKind::InlineTableOpen | EventKind::ArrayOpen, table) => {
+                    let own = table
+                        .filter(|_| after_key)
+                        .map(|table| self.key(table, &mut path, None));
+                    inside.push(own.flatten().filter(|_| event.kind() == EventKind::InlineTableOpen));
+                    after_key = false;
                 }
-                EventKind::InlineTableClose | EventKind::ArrayClose => depth = depth.saturating_sub(1),
-                EventKind::SimpleKey if depth == 0 => {
+                (EventKind::InlineTableClose | EventKind::ArrayClose, _) => {
+                    inside.pop();
+                    path.clear();
+                }
+                (EventKind::SimpleKey, Some(_)) => {
                     if let Some(raw) = self.source.get(event) {
                         let mut name = Cow::Borrowed("");
                         raw.decode_key(&mut name, &mut ());
                         path.push((name, span));
                     }
                 }
-                EventKind::KeyValSep if depth == 0 => after_key = true,
-                EventKind::Scalar if depth == 0 && after_key => {
-                    self.key(&header, &mut path, Some(span));
+                (EventKind::KeyValSep, Some(_)) => after_key = true,
+                (EventKind::Scalar, Some(table)) if after_key => {
+                    self.key(table, &mut path, Some(span));
                     after_key = false;
                 }
-                EventKind::Newline if depth == 0 => {
+                (EventKind::Newline, _) if inside.is_empty() => {
                     path.clear();
                     after_key = false;
                 }
@@ -148,17 +154,16 @@ impl<'a> Finder<'_, 'a> {
         }
     }
 
+    /// Takes a key of `table`, and gives its whole path if it is there for the first time.
     fn key(
         &mut self,
-        header: &[Cow<'a, str>],
+        table: &[Cow<'a, str>],
         path: &mut Vec<(Cow<'a, str>, Range<usize>)>,
         value: Option<Range<usize>>,
-    ) {
-        let mut full = header.to_vec();
+    ) -> Option<Vec<Cow<'a, str>>> {
+        let mut full = table.to_vec();
         let count = path.len();
-        let Some(start) = path.first().map(|(_, span)| span.start) else {
-            return;
-        };
+        let start = path.first()?.1.start;
         for (at, (name, span)) in path.drain(..).enumerate() {
             full.push(name);
             let span = start..span.end;
@@ -176,8 +181,8 @@ impl<'a> Finder<'_, 'a> {
                     };
                     let message = format!("`{}` is defined twice{note}", dotted(&full));
                     let old = first.span.clone();
-                    self.fault(&full.clone(), &span, &old, message, value);
-                    return;
+                    self.fault(&full, &span, &old, message, value);
+                    return None;
                 }
                 Some(_) => {}
                 None => {
@@ -190,6 +195,7 @@ impl<'a> Finder<'_, 'a> {
                 }
             }
         }
+        Some(full)
     }
 
     fn fault(
