@@ -5,6 +5,7 @@
 mod chance;
 mod figures;
 mod report;
+mod told;
 
 use std::path::{Path, PathBuf};
 

@@ -33,7 +33,7 @@ pub(crate) fn run(run: &str, words: &[&str]) -> String {
     simulate(file.into(), folder().join(format!("{run}.policy.toml")).into(), words)
 }
 
-fn simulate(scenario: OsString, policy: OsString, words: &[&str]) -> String {
+pub(crate) fn simulate(scenario: OsString, policy: OsString, words: &[&str]) -> String {
     let words = words.iter().map(OsString::from);
     let args = [
         "resilience".into(),
