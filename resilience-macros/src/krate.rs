@@ -163,6 +163,32 @@ mod tests {
     }
 
     #[test]
+    fn a_workspace_that_does_not_say_it_renames_nothing() {
+        let member = "[dependencies]\nrr.workspace = true";
+        for root in [
+            None,
+            Some("not TOML"),
+            Some("[package]"),
+            Some("workspace = 1"),
+            Some("[workspace]"),
+            Some("[workspace]\ndependencies = 1"),
+            Some("[workspace.dependencies]\nrr = \"0.1\""),
+            Some("[workspace.dependencies]\nrr = { package = 1 }"),
+            Some("[workspace.dependencies]\nother = { package = \"resilience-runtime\" }"),
+        ] {
+            assert_eq!(alias(member, || root.map(str::to_owned)), None, "{root:?}");
+        }
+        for manifest in [
+            "not TOML",
+            "dependencies = 1",
+            "[target]\nx = 1",
+            "[dependencies]\n1st = { package = \"resilience-runtime\" }",
+        ] {
+            assert_eq!(alias(manifest, || None), None, "{manifest}");
+        }
+    }
+
+    #[test]
     fn a_crate_path_is_read_and_a_literal_is_not_ours() {
         let path = |text: &str| path_of(text.parse().expect("the test's own tokens")).map(|path| path.to_string());
         assert_eq!(
