@@ -1,5 +1,7 @@
 //! Three processes and a real Redis, which is frozen, killed and started again while calls go on.
 
+mod told;
+
 use std::io::{self, BufRead, Write};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
