@@ -17,17 +17,10 @@ const SLICES: usize = 100;
 /// from 0 to the pause and "equal" keeps half of it (the names of the AWS architecture blog,
 /// "Exponential Backoff And Jitter"). The spread comes last, so that pauses at the cap do not bunch.
 pub(crate) fn pause(numbers: &Retry, attempt: u32, draw: f64) -> Duration {
-    let doublings = attempt.saturating_sub(1);
-    let whole = 1_u32
-        .checked_shl(doublings)
-        .and_then(|factor| numbers.backoff.checked_mul(factor))
-        .map_or(numbers.backoff_max, |pause| pause.min(numbers.backoff_max));
-    // Nothing doubled stays nothing, however often.
-    let whole = if numbers.backoff.is_zero() {
-        Duration::ZERO
-    } else {
-        whole
-    };
+    // The longest pause there is has 47 bits, so nothing is lost, and the shortest is beyond any cap by then.
+    let doublings = attempt.saturating_sub(1).min(64);
+    let whole = (numbers.backoff.as_nanos() << doublings).min(numbers.backoff_max.as_nanos());
+    let whole = u64::try_from(whole).map_or(numbers.backoff_max, Duration::from_nanos);
     match numbers.jitter {
         Jitter::None => whole,
         Jitter::Full => whole.mul_f64(draw),
@@ -100,16 +93,30 @@ mod tests {
 
     #[test]
     fn pauses_stay_within_the_cap_up_to_the_last_attempt_number() {
-        for jitter in ["full", "equal", "none"] {
-            let numbers = numbers(&format!(
-                "backoff = \"3ms\"\nbackoff_max = \"2s\"\njitter = \"{jitter}\""
-            ));
-            for attempt in (0..32).map(|bit| 1_u32 << bit).chain([u32::MAX]) {
-                for draw in [0.0, 0.5, 0.999_999_9] {
-                    assert!(
-                        pause(&numbers, attempt, draw) <= Duration::from_secs(2),
-                        "{jitter} {attempt} {draw}"
-                    );
+        let attempts: Vec<_> = (1..=100)
+            .chain((7..32).map(|bit| 1_u32 << bit))
+            .chain([u32::MAX])
+            .collect();
+        for (backoff, longest) in [("1us", "1us"), ("1us", "24h"), ("3ms", "2s"), ("24h", "24h")] {
+            // From nothing or half of it on, and the cap itself at the end.
+            for (jitter, least) in [("full", 0), ("equal", 1), ("none", 2)] {
+                let numbers = numbers(&format!(
+                    "backoff = \"{backoff}\"\nbackoff_max = \"{longest}\"\njitter = \"{jitter}\""
+                ));
+                for attempt in &attempts {
+                    let whole = numbers.backoff.as_secs_f64() * 2_f64.powf(f64::from(*attempt) - 1.0);
+                    let whole = whole.min(numbers.backoff_max.as_secs_f64());
+                    let mut last = Duration::ZERO;
+                    for draw in [0.0, 0.5, 0.999_999_9] {
+                        let pause = pause(&numbers, *attempt, draw);
+                        let seconds = pause.as_secs_f64();
+                        let within = f64::from(least) / 2.0 * whole - 1e-9..=whole + 1e-9;
+                        assert!(
+                            pause <= numbers.backoff_max && within.contains(&seconds) && pause >= last,
+                            "{backoff} {longest} {jitter} {attempt} {draw}: {pause:?}"
+                        );
+                        last = pause;
+                    }
                 }
             }
         }
