@@ -167,7 +167,7 @@ impl Calling {
             attempts: 0,
             traits,
             layers: traits.of_layers(layers),
-            plain: traits.is_plain() && within == NEVER,
+            plain: traits.is_plain(),
             entered: false,
             pending: false,
             ended: None,
@@ -180,7 +180,7 @@ impl Calling {
         call
     }
 
-    /// What a mode or a deadline make of the call.
+    /// What a mode or a deadline of its own make of the call.
     #[cold]
     fn look_closer(&mut self) {
         if self.traits.is_recorded() {

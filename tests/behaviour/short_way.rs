@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use resilience_runtime::deadline::within;
 use resilience_runtime::testing::{self, record};
@@ -179,6 +180,35 @@ async fn a_body_that_holds_its_thread_is_slow_and_what_it_answers_counts() {
         .await;
         assert_eq!((result, far.read().cause), ("ok", Some("slow_rate")), "{once} {waits}");
         assert!(rejections(&events).is_empty(), "nothing was cut");
+    }
+}
+
+/// Over in one poll, in which the clock moves on by `time`.
+fn takes(time: Duration) -> impl Future<Output = Result<(), FarError>> {
+    std::future::poll_fn(move |context| {
+        // It moves the clock when it is first polled, and then waits for nothing that matters here.
+        let _ = pin!(tokio::time::advance(time)).poll(context);
+        Poll::Ready(Ok(()))
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn ho_09_exactly_slow_after_is_not_slow_within_one_poll_either() {
+    // One for each clock of the short way: the exact one, and from 50 ms on that of the ticks.
+    for slow_after in [ms(1), ms(60)] {
+        let lines =
+            format!("window = \"4 calls\", minimum_calls = 1, slow_after = \"{slow_after:?}\", slow_rate = 1.0");
+        for (took, state) in [(slow_after, "closed"), (slow_after + Duration::from_nanos(1), "open")] {
+            for once in [true, false] {
+                let far = Stand::new(&format!("timeout = \"9s\"\nbreaker = {{ {lines} }}"));
+                if once {
+                    far.guard.call_once(takes(took)).await.unwrap();
+                } else {
+                    far.guard.call(|| takes(took)).await.unwrap();
+                }
+                assert_eq!(far.state(), state, "{slow_after:?} {took:?} {once}");
+            }
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Recorders, runtimes and policies come and go.
 
+use std::pin::pin;
+
 use metrics::set_default_local_recorder;
 
 use crate::exposition::{Page, recorder};
-use crate::kit::{self, Script};
+use crate::kit::{self, Gate, Script, poll_once};
 
 const FAR: (&str, &str) = ("dependency", "far");
 
@@ -31,6 +33,36 @@ async fn a_recorder_that_is_installed_later_is_told_everything() {
         page.get("resilience_calls_total", &[FAR, ("outcome", "success")]),
         Some(4.0)
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_is_timed_only_if_somebody_records_at_its_begin_and_at_its_end() {
+    let recorder = recorder();
+    let told = || {
+        let page = Page::of(&recorder.handle());
+        let calls = page.get("resilience_calls_total", &[FAR, ("outcome", "success")]);
+        (calls, page.measured("far"))
+    };
+    let (runtime, guard) = kit::guard("timeout = \"1s\"");
+    let gate = Gate::new("S");
+    let mut before = pin!(guard.call(|| gate.run()));
+    assert!(poll_once(before.as_mut()).is_pending());
+    let installed = set_default_local_recorder(&recorder);
+    runtime.refresh_metrics();
+    let mut within = pin!(guard.call(|| gate.run()));
+    assert!(poll_once(within.as_mut()).is_pending());
+    let mut after = pin!(guard.call(|| gate.run()));
+    assert!(poll_once(after.as_mut()).is_pending());
+    gate.open(1);
+    assert!(poll_once(before.as_mut()).is_ready());
+    assert_eq!(told(), (Some(1.0), 0.0), "nobody asked when it began");
+    gate.open(1);
+    assert!(poll_once(within.as_mut()).is_ready());
+    assert_eq!(told(), (Some(2.0), 1.0));
+    drop(installed);
+    gate.open(1);
+    assert!(poll_once(after.as_mut()).is_ready());
+    assert_eq!(told(), (Some(2.0), 1.0), "nobody records any more");
 }
 
 #[tokio::test(start_paused = true)]

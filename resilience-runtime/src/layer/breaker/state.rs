@@ -147,9 +147,10 @@ impl Machine {
         }
     }
 
-    /// Whether a good result would change nothing: the window is full of good ones.
+    /// Whether a good result would change nothing: the window is full of good ones. Then no run of failures is under way
+    /// either, because the last result is in the window.
     pub(crate) fn is_clean(&self) -> bool {
-        matches!(self.phase, Phase::Closed) && self.run == 0 && self.window.is_clean()
+        matches!(self.phase, Phase::Closed) && self.window.is_clean()
     }
 
     /// How many good, quick results may go by before they have to be recorded, because none of them opens it or changes
