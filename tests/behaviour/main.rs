@@ -38,6 +38,7 @@ mod retry_and_breaker;
 mod short_way;
 mod stale;
 mod sums;
+mod table;
 mod threads;
 mod time_windows;
 mod timeout;

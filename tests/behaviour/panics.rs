@@ -1,8 +1,12 @@
 //! A body that panics is a failure, gives everything back, and goes on unwinding.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::kit::{FarError, Gate, Script, settle};
+use resilience_runtime::FailureKind;
+
+use crate::kit::{FarError, Gate, Script, ms, seen, settle};
 use crate::stand::{Stand, words};
 
 const LINES: &str = r#"
@@ -10,7 +14,9 @@ timeout = "10s"
 failures = ["connect"]
 bulkhead = { max_concurrent = 1, max_waiting = 1, max_wait = "1h" }
 retry = { max_attempts = 3, backoff = "0s" }
-breaker = { window = "2 calls", minimum_calls = 1, failure_rate = false, cooldown = "1s", cooldown_jitter = 0.0 }
+breaker.window = "9 calls"
+breaker.minimum_calls = 1
+breaker.failure_rate = false
 "#;
 
 async fn panics(far: &Stand, script: &str) {
@@ -50,6 +56,64 @@ async fn in_a_repeat() {
     let far = Stand::new(LINES);
     panics(&far, "C P S").await;
     assert_eq!(far.failed_and_slow().0, 2);
+}
+
+/// A body whose second attempt is good, and which panics in its poll number `at`, those of both attempts counted.
+async fn panics_at(at: usize, polls: &AtomicUsize, first: bool) -> Result<(), FarError> {
+    let look = || assert_ne!(polls.fetch_add(1, Ordering::Relaxed), at, "the body panics");
+    look();
+    tokio::time::sleep(ms(1)).await;
+    look();
+    tokio::task::yield_now().await;
+    look();
+    tokio::time::sleep(ms(1)).await;
+    look();
+    if first {
+        Err(FarError::Failed(FailureKind::Connect))
+    } else {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_every_poll_of_every_attempt() {
+    // The second policy has a limit that no attempt reaches in every place where one may stand.
+    for more in [
+        "",
+        "deadline = \"1h\"\nbreaker.slow_after = \"1h\"\nbreaker.slow_rate = 1.0",
+    ] {
+        for at in 0..=8 {
+            let far = Stand::new(&format!("{LINES}{more}"));
+            let (guard, polls) = (far.guard.clone(), Arc::new(AtomicUsize::new(0)));
+            let call = tokio::spawn(async move {
+                let mut attempts = 0;
+                let body = || {
+                    attempts += 1;
+                    let (polls, first) = (Arc::clone(&polls), attempts == 1);
+                    async move { panics_at(at, &polls, first).await }
+                };
+                seen(&guard.call(body).await)
+            });
+            // Who waits for the only slot meanwhile gets it, whatever becomes of the one before.
+            let waits = far.begin_script(&Script::new("S")).await;
+            let ended = call.await.map_err(|error| error.is_panic());
+            assert_eq!(waits.await.unwrap(), "ok", "{more} {at}");
+            settle().await;
+            let expected = if at < 8 { Err(true) } else { Ok("ok") };
+            assert_eq!((ended, far.slots()), (expected, (0, 0)), "{more} {at}");
+            // The attempts that began and the waiter's own; the one that panicked is a failure and not repeated.
+            let (attempts, failed) = [(1, 1), (2, 2), (2, 1)][at / 4];
+            assert_eq!(
+                (far.window(), far.failed_and_slow()),
+                (attempts + 1, (failed, 0)),
+                "{more} {at}"
+            );
+            let read = far.read();
+            let outcomes = (read.outcomes["panicked"], read.outcomes["success"]);
+            assert_eq!(outcomes, if at < 8 { (1, 1) } else { (0, 2) }, "{more} {at}");
+            assert_eq!(read.attempts["panicked"], u64::from(at < 8));
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
