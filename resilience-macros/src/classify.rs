@@ -269,3 +269,6 @@ fn ours(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
 fn at(word: &Ident, message: impl std::fmt::Display) -> Error {
     Error::new(word.span(), message)
 }
+
+#[cfg(test)]
+mod tests;

@@ -182,6 +182,15 @@ fn what_cannot_be_read_is_told_with_what_can() {
             "fallback(stale(shared, 1))",
             "expected nothing more: `stale(key = EXPR)`",
         ),
+        ("fallback(stale(shared) none = \"x\")", "expected a comma"),
+        (
+            "fallback(refuse = refusal, one_per = id)",
+            "`one_per` belongs to `path` and `with = path`: `refuse` runs nothing that callers could share",
+        ),
+        (
+            "fallback(none = \"x\", one_per = id)",
+            "`one_per` belongs to `path` and `with = path`: `none` runs nothing that callers could share",
+        ),
         (
             "fallback(spare(id))",
             "a fallback is the path of a function; its arguments are passed by themselves",
