@@ -31,6 +31,9 @@
 //! }
 //! ```
 //!
+//! A chain of one form that always answers and takes no argument goes into the future instead, and nothing is left to do
+//! after it: `…::value(…::Call::begin(&__RESILIENCE_SITE), __resilience_ops, __resilience_body, || EXPR).await`.
+//!
 //! With `#[retry]` the body is made anew in a loop round `attempt`, and what the last attempt alone may use up waits in
 //! an `Option`. What `#[async_trait]` made goes through `Box::pin(async move { … })`, with the user's body in a closure.
 
@@ -104,6 +107,10 @@ impl Guarded {
         let keys = self.stale_keys(arguments);
         let begin = self.begin(arguments);
         let once = arguments.once();
+        if let Some(whole) = self.whole(&begin, arguments, body) {
+            return quote! { #statics #once #whole };
+        }
+        let begin = quote_spanned!(site()=> let mut __resilience_call = #begin;);
         let run = if self.retries() {
             self.attempts(arguments, body)
         } else {
@@ -149,10 +156,10 @@ impl Guarded {
         quote_spanned!(at=> let __resilience_ops = #made #marking;)
     }
 
-    /// `let mut call = …`, at the function's first poll.
+    /// The call, made at the function's first poll.
     fn begin(&self, arguments: &Arguments<'_>) -> TokenStream {
         let krate = &self.krate;
-        let begin = match &self.key {
+        match &self.key {
             None => quote_spanned!(site()=> #krate::private::Call::begin(&__RESILIENCE_SITE)),
             Some(key) => {
                 let references = arguments.by_reference(key);
@@ -162,8 +169,26 @@ impl Guarded {
                     #krate::private::Call::begin_keyed(&__RESILIENCE_SITE, #key)
                 }}
             }
+        }
+    }
+
+    /// One attempt, and one form that always answers and takes nothing of the function's: both in one future. Every user
+    /// pays for what stands in a function once for each, so the common chain is short.
+    fn whole(&self, begin: &TokenStream, arguments: &Arguments<'_>, body: &Group) -> Option<TokenStream> {
+        let [form] = self.forms.as_slice() else { return None };
+        if arguments.are_needed_again() {
+            return None;
+        }
+        let (ops, made) = self.ops_and_body(arguments, body);
+        let (before, call) = if self.key.is_some() {
+            // The key is found before the body takes what it borrows.
+            let call = quote_spanned!(site()=> __resilience_call);
+            (quote_spanned!(site()=> let #call = #begin;), call)
+        } else {
+            (TokenStream::new(), begin.clone())
         };
-        quote_spanned!(site()=> let mut __resilience_call = #begin;)
+        let whole = self.with_only(form, &call)?;
+        Some(quote_spanned!(site()=> #before #ops #made #whole.await))
     }
 
     /// One attempt.

@@ -39,7 +39,7 @@ pub(crate) use late::Late;
 pub(crate) use look::{read_breaker, would_admit};
 #[cfg(feature = "tower")]
 pub(crate) use owned::Owned;
-pub use woven::{Attempt, Call, Only};
+pub use woven::{Attempt, Call, Only, Whole, none, refuse, value};
 
 use crate::attempts::Ending;
 use crate::clock::{self, NEVER, nanos};

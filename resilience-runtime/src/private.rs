@@ -4,7 +4,7 @@ pub use inventory;
 
 pub use crate::classify::RetryAfter;
 pub use crate::fallback::{Chain, StaleKey, stale_key};
-pub use crate::guard::{Attempt, Call, Only};
+pub use crate::guard::{Attempt, Call, Only, Whole, none, refuse, value};
 pub use crate::ops::{
     Answers, End, Guarded, GuardedRefusing, MarkNone, Marker, Ops, Pick, PickPlain, PlainOps, Refuses, ResultOps, Turn,
     ops, ops_of, ops_refusing, ops_refusing_of, pick, pick_of, served, served_of,

@@ -1,5 +1,6 @@
 //! The forms of a fallback, and what happens from one to the next.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use resilience_runtime::{
@@ -8,7 +9,7 @@ use resilience_runtime::{
 };
 
 use crate::fallbacks::{map, open};
-use crate::kit::{Clock, FarError, Script, parse, secs};
+use crate::kit::{Clock, FarError, Script, parse, poll_once, secs};
 
 #[breaker("seatmap")]
 #[fallback(stale(key = show))]
@@ -158,7 +159,7 @@ async fn every_call_of_the_last_minute_is_in_the_degraded_ratio_however_it_ended
     assert!(panicked.await.is_err());
     let hung = Script::new("H");
     let mut dropped = Box::pin(runtime.scope(chained(&hung)));
-    assert!(crate::kit::poll_once(dropped.as_mut()).is_pending());
+    assert!(poll_once(dropped.as_mut()).is_pending());
     drop(dropped);
     let read = || runtime.snapshot().dependency("seatmap").unwrap().clone();
     assert!(
@@ -214,4 +215,52 @@ async fn the_word_of_an_operators_hand_reaches_the_fallback() {
     assert_eq!(runtime.scope(said(&body)).await.as_deref(), Ok("ok"));
     assert_eq!(runtime.scope(said(&body)).await.as_deref(), Ok("nothing was said"));
     assert_eq!(body.starts(), 2);
+}
+
+thread_local! {
+    static GIVEN_BACK: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts when it goes.
+struct Held;
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        GIVEN_BACK.with(|given| given.set(given.get() + 1));
+    }
+}
+
+#[breaker("seatmap")]
+#[fallback(value = GIVEN_BACK.get())]
+async fn one_form(body: &Script, held: Held) -> Result<usize, FarError> {
+    let _held = held;
+    body.run().await
+}
+
+#[breaker("seatmap")]
+#[fallback(stale(shared))]
+#[fallback(value = GIVEN_BACK.get())]
+async fn two_forms(body: &Script, held: Held) -> Result<usize, FarError> {
+    let _held = held;
+    body.run().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_took_is_given_back_before_its_fallback_speaks_however_it_ended() {
+    let runtime = open("timeout = \"1s\"\nbreaker.window = \"9 calls\"");
+    let given_back = || GIVEN_BACK.replace(0);
+    runtime
+        .scope(async {
+            for end in ["F", "H"] {
+                assert_eq!(one_form(&Script::new(end), Held).await, Ok(1), "{end}");
+                assert_eq!(given_back(), 1);
+                assert_eq!(two_forms(&Script::new(end), Held).await, Ok(1), "{end}");
+                assert_eq!(given_back(), 1);
+            }
+            testing::trip("seatmap");
+            assert_eq!(one_form(&Script::new("S"), Held).await, Ok(1), "refused");
+            assert_eq!(given_back(), 1);
+            assert_eq!(two_forms(&Script::new("S"), Held).await, Ok(1), "refused");
+        })
+        .await;
 }

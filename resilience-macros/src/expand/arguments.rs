@@ -119,6 +119,13 @@ impl<'f> Arguments<'f> {
         })
     }
 
+    /// Whether a further attempt or a form needs any of them.
+    pub(crate) fn are_needed_again(&self) -> bool {
+        self.retries
+            || self.each.iter().any(|argument| argument.last.is_some())
+            || self.receiver.as_ref().is_some_and(|this| this.last.is_some())
+    }
+
     /// Whether an attempt has to know that another may follow.
     pub(crate) fn asks_for_more(&self) -> bool {
         self.retries

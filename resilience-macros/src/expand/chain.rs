@@ -59,6 +59,33 @@ impl Guarded {
         }
     }
 
+    /// The call whose chain is this one form, as one future; nothing for a form that may decline.
+    pub(super) fn with_only(&self, form: &Form, call: &TokenStream) -> Option<TokenStream> {
+        let krate = &self.krate;
+        // What a form asks of the return type is asked of the abilities, so they stand where the form does.
+        let given = |at| quote_spanned!(at=> #call, __resilience_ops, __resilience_body);
+        match form {
+            Form::Value(value) => {
+                let value = &value.code;
+                let at = located(value.ends().0);
+                let given = given(at);
+                Some(quote_spanned!(at=> #krate::private::value(#given, || #value)))
+            }
+            Form::Refuse(path) => {
+                let path = &path.code;
+                let at = located(path.ends().0);
+                let given = given(at);
+                Some(quote_spanned!(at=> #krate::private::refuse(#given, #path)))
+            }
+            Form::None(word, _) => {
+                let at = located(word.span());
+                let given = given(at);
+                Some(quote_spanned!(at=> #krate::private::none(#given)))
+            }
+            Form::Path(..) | Form::With(..) | Form::Stale(..) => None,
+        }
+    }
+
     /// A form that may decline.
     fn tried(&self, at: usize, arguments: &Arguments<'_>) -> Option<TokenStream> {
         match &self.forms[at] {

@@ -54,6 +54,13 @@ impl<O, B> Core<O, B> {
         self.over
     }
 
+    /// The attempt is over: the body goes with all that it holds, before a fallback is asked.
+    pub(super) fn let_go(self: Pin<&mut Self>) {
+        let mut this = self.project();
+        *this.over = true;
+        this.body.set(None);
+    }
+
     /// What a drop in the middle has to give back. The body goes first: what it holds is given back before its slot.
     #[inline]
     pub(super) fn give_back(self: Pin<&mut Self>, late: &mut Late) {

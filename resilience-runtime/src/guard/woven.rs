@@ -1,10 +1,14 @@
 //! The guard as the macros use it.
 
+mod whole;
+
 use std::fmt;
 use std::future::Future;
 use std::hash::Hash;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+
+pub use whole::{Whole, none, refuse, value};
 
 use super::attempt::{Core, last};
 use super::late::Late;
@@ -127,6 +131,14 @@ impl Call {
         match self.late.call() {
             Some(calling) => fallback::keep(calling.pinned(), ops, key, answer),
             None => fallback::keep(&self.who.site.entry().pin(), ops, key, answer),
+        }
+    }
+
+    /// The call itself, out of a future that has no more use for it.
+    fn take(&mut self) -> Self {
+        Self {
+            who: self.who,
+            late: std::mem::take(&mut self.late),
         }
     }
 
