@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn calls_of_threads_that_are_gone_stay_counted() {
         let tally = Tally::default();
-        for _ in 0..5 {
+        for _ in 0..100 {
             std::thread::scope(|scope| {
                 for _ in 0..3 {
                     scope.spawn(|| tally.end(CallOutcome::Success, Served::Primary, None));
@@ -230,10 +230,10 @@ mod tests {
                 tally.ended()[CallOutcome::Success as usize].iter().sum::<u64>(),
                 tally.sums().1
             ),
-            (17, 15, 1)
+            (302, 300, 1)
         );
-        // Those of other tests live beside them.
-        assert!(tally.lanes.all().count() < 10, "threads count on where others stood");
+        // Those of other tests stand beside them.
+        assert!(tally.lanes.all().count() < 150, "threads count on where others stood");
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(crate) const RUNTIME: &[Row] = &[
     pure("layer::breaker::window", "clock::NEVER clock::nanos sliding"),
     layer("layer::bulkhead", "sync"),
     layer("layer::hold", "sync"),
-    layer("layer::retry", "sliding"),
+    layer("layer::retry", "sliding sync"),
     // What the macros and users see.
     row("private", "classify::RetryAfter fallback guard ops site"),
     row("available", "runtime"),

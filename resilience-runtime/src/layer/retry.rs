@@ -1,11 +1,13 @@
 //! The retry's two questions: how long to pause, and whether the budget allows one more.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use resilience_policy::{Jitter, Retry};
 
 use crate::sliding::Sliding;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The stretch over which retries are weighed against calls.
 const STRETCH: u64 = 10_000_000_000;
@@ -31,19 +33,36 @@ pub(crate) fn pause(numbers: &Retry, attempt: u32, draw: f64) -> Duration {
 /// Calls and retries of the last ten seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
+    /// Before this instant, the end of the newest slice, a call is only counted; 0 while there is none.
+    before: AtomicU64,
+    /// Calls that are in no slice yet; whoever takes the lock puts them there.
+    waiting: AtomicU32,
     /// Made at the first call, so that an idle dependency stays small.
     counts: Mutex<Option<Sliding<SLICES, 2>>>,
 }
 
 impl Budget {
     /// One call began.
+    #[inline]
     pub(crate) fn call(&self, now: u64) {
-        self.with(|counts| counts.add(now, [1, 0]));
+        // Who is overtaken here by the next slice counts into it, as who comes late to the lock does.
+        if now < self.before.load(Ordering::Relaxed) {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.call_of_next(now);
+        }
+    }
+
+    /// The first call of a slice.
+    #[cold]
+    #[inline(never)]
+    fn call_of_next(&self, now: u64) {
+        self.with(now, |counts| counts.add(now, [1, 0]));
     }
 
     /// Takes one retry out of the budget, if it allows one.
     pub(crate) fn take(&self, numbers: &Retry, now: u64) -> bool {
-        self.with(|counts| {
+        self.with(now, |counts| {
             let [calls, retries] = counts.totals(now);
             let allowed = f64::from(retries) < allowance(numbers, calls);
             if allowed {
@@ -55,18 +74,31 @@ impl Budget {
 
     /// Retries that the budget would still allow now.
     pub(crate) fn left(&self, numbers: &Retry, now: u64) -> f64 {
-        let [calls, retries] = self.with(|counts| counts.totals(now));
+        let [calls, retries] = self.with(now, |counts| counts.totals(now));
         (allowance(numbers, calls) - f64::from(retries)).max(0.0)
     }
 
     #[cfg_attr(not(feature = "testing"), allow(dead_code))] // only a test resets by hand
     pub(crate) fn clear(&self) {
-        self.with(Sliding::clear);
+        self.with(0, Sliding::clear);
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Sliding<SLICES, 2>) -> T) -> T {
+    fn with<T>(&self, now: u64, act: impl FnOnce(&mut Sliding<SLICES, 2>) -> T) -> T {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        act(counts.get_or_insert_with(|| Sliding::new(STRETCH)))
+        let counts = counts.get_or_insert_with(|| Sliding::new(STRETCH));
+        // First, as they came before the end of the newest slice.
+        let waiting = [self.waiting.swap(0, Ordering::Relaxed), 0];
+        if waiting != [0, 0] {
+            match counts.end_of_newest() {
+                Some(_) => counts.add_to_newest(waiting),
+                // It was emptied while they came.
+                None => counts.add(now, waiting),
+            }
+        }
+        let done = act(counts);
+        let before = counts.end_of_newest().unwrap_or(0);
+        self.before.store(before, Ordering::Relaxed);
+        done
     }
 }
 
@@ -153,11 +185,85 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_wait_are_counted_like_those_that_do_not() {
+        let numbers = numbers("budget = 0.2\nbudget_floor = 0.1");
+        let mut random = fastrand::Rng::with_seed(3);
+        let (budget, mut plain) = (Budget::default(), Sliding::<SLICES, 2>::new(STRETCH));
+        let mut now = 0;
+        for step in 0..100_000 {
+            now += match random.u8(..) {
+                0 => STRETCH * random.u64(..3),
+                1..9 => random.u64(..STRETCH / 5),
+                _ => random.u64(..STRETCH / 1_000),
+            };
+            if random.u8(..) < 200 {
+                budget.call(now);
+                plain.add(now, [1, 0]);
+                continue;
+            }
+            let [calls, retries] = plain.totals(now);
+            let allowed = allowance(&numbers, calls);
+            let left = (allowed - f64::from(retries)).max(0.0);
+            assert_eq!(budget.left(&numbers, now).to_bits(), left.to_bits(), "{step}");
+            assert_eq!(budget.take(&numbers, now), f64::from(retries) < allowed, "{step}");
+            if f64::from(retries) < allowed {
+                plain.add(now, [0, 1]);
+            }
+        }
+    }
+
+    #[test]
     fn the_floor_allows_ten_retries_for_each_of_its_units_whatever_the_calls() {
         let numbers = numbers("budget = 0.0\nbudget_floor = 1.0");
         let budget = Budget::default();
         budget.call(0);
         assert_eq!((0..20).filter(|_| budget.take(&numbers, 0)).count(), 10);
         assert!(budget.take(&numbers, STRETCH));
+    }
+}
+
+#[cfg(all(test, resilience_loom))]
+mod loom {
+    use ::loom::sync::Arc;
+    use ::loom::thread;
+
+    use super::*;
+
+    const SLICE: u64 = STRETCH / SLICES as u64;
+
+    /// A budget with one call, and a second one at `at` beside what follows.
+    fn with_one_beside(at: u64) -> (Arc<Budget>, thread::JoinHandle<()>) {
+        let budget = Arc::new(Budget::default());
+        budget.call(1);
+        let beside = Arc::clone(&budget);
+        (budget, thread::spawn(move || beside.call(at)))
+    }
+
+    fn calls(budget: &Budget, now: u64) -> u32 {
+        budget.with(now, |counts| counts.totals(now))[0]
+    }
+
+    #[test]
+    fn every_call_is_counted_once_whoever_looks_or_begins_a_slice_meanwhile() {
+        ::loom::model(|| {
+            let (budget, beside) = with_one_beside(2);
+            budget.call(3);
+            assert!(calls(&budget, 4) >= 2);
+            budget.call(SLICE + 1);
+            beside.join().unwrap();
+            assert_eq!(calls(&budget, SLICE + 2), 4);
+        });
+    }
+
+    #[test]
+    fn a_call_that_is_overtaken_by_an_emptying_stays_no_longer_than_any() {
+        ::loom::model(|| {
+            let (budget, beside) = with_one_beside(2);
+            let then = 2 * STRETCH;
+            assert!(calls(&budget, then) <= 1);
+            beside.join().unwrap();
+            assert!(calls(&budget, then) <= 1);
+            assert_eq!(calls(&budget, 2 * then), 0);
+        });
     }
 }
