@@ -49,8 +49,8 @@ struct Held {
 /// A slot, and the bulkhead that it goes back to.
 type Taken<'e> = Option<(&'e Bulkhead, Slot)>;
 
-/// When the body was first polled; 0 where nobody needs to know. The highest bit says that it is a tick, a few
-/// milliseconds off: a body that is over in one poll takes next to no time, unless it blocks its thread.
+/// When the body was first polled; 0 where nobody needs to know. With the highest bit set it is the reverse of a tick, a
+/// few milliseconds off: a body that is over in one poll takes next to no time, unless it blocks its thread.
 #[derive(Debug, Clone, Copy)]
 struct Started(u64);
 
@@ -63,7 +63,7 @@ impl Started {
     fn now(exactly: bool, roughly: bool) -> Self {
         match (exactly, roughly) {
             (true, _) => Self(clock::now()),
-            (false, true) => Self(clock::tick() | Self::ROUGHLY),
+            (false, true) => Self(!clock::tick()),
             (false, false) => Self::UNKNOWN,
         }
     }
@@ -71,7 +71,7 @@ impl Started {
     /// The tick, where it is one.
     #[inline]
     fn tick(self) -> Option<u64> {
-        (self.0 & Self::ROUGHLY != 0).then_some(self.0 & !Self::ROUGHLY)
+        (self.0 & Self::ROUGHLY != 0).then_some(!self.0)
     }
 
     /// How long ago that was.
