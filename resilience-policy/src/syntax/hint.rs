@@ -160,8 +160,8 @@ fn plain_words(parser_says: &str) -> String {
         return ours.into();
     }
     let mut words = parser_says.to_owned();
-    if let Some(first) = words.get(..1).map(str::to_ascii_lowercase) {
-        words.replace_range(..1, &first);
+    if let Some(first) = words.get_mut(..1) {
+        first.make_ascii_lowercase();
     }
     words
 }

@@ -36,6 +36,7 @@ struct Inside {
 }
 
 impl Default for Inside {
+    #[inline]
     fn default() -> Self {
         Self {
             running: true,
@@ -74,6 +75,7 @@ pub(super) enum News {
 
 impl Ticket {
     /// Joins the run for `key`, or begins it. `None` where it would begin and there is no slot.
+    #[inline]
     pub(super) fn join(state: &Arc<State>, key: u128, max: u32, waker: &Waker) -> Option<Self> {
         let waker = waker.clone();
         let mut flights = state.flights.lock();
@@ -95,11 +97,13 @@ impl Ticket {
         })
     }
 
+    #[inline]
     pub(super) fn runs(&self) -> bool {
         matches!(self.role, Role::Runs(_))
     }
 
     /// Asks how the run goes; `waker` is told of news.
+    #[inline]
     pub(super) fn poll(&mut self, max: u32, waker: &Waker) -> Poll<News> {
         let Role::Waits(seat) = self.role else {
             return Poll::Ready(News::Run);
@@ -129,6 +133,7 @@ impl Ticket {
     }
 
     /// The run is over. `answer` is made only if somebody waits for it.
+    #[inline]
     pub(super) fn finish(mut self, answer: impl FnOnce() -> Shared) {
         if let Role::Runs(slot) = &mut self.role {
             drop(slot.take());
@@ -156,6 +161,7 @@ impl Ticket {
 impl Ticket {
     /// Leaves a run that had no answer in time. Who came last has the most time left: in order of arrival, each in turn
     /// would begin what it cannot end, and a source that hangs would be asked once per waiter.
+    #[inline]
     pub(super) fn run_out(self) {
         let mut inside = self.flight.lock();
         if let Some(last) = inside.waiting.pop_back() {
@@ -166,6 +172,7 @@ impl Ticket {
 }
 
 impl Drop for Ticket {
+    #[inline]
     fn drop(&mut self) {
         let role = std::mem::replace(&mut self.role, Role::Done);
         if matches!(role, Role::Done) {
@@ -203,6 +210,7 @@ impl Drop for Ticket {
 }
 
 impl fmt::Debug for Ticket {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ticket")
             .field("role", &self.role)
@@ -211,16 +219,19 @@ impl fmt::Debug for Ticket {
 }
 
 impl Flights {
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, HashMap<u128, Arc<Flight>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[inline]
     fn forget(&self, key: u128, flight: &Arc<Flight>) {
         drop(remove(self.lock(), key, flight));
     }
 }
 
 /// Takes `flight` off the map, unless the key is another one's by now.
+#[inline]
 fn remove(
     mut flights: MutexGuard<'_, HashMap<u128, Arc<Flight>>>,
     key: u128,
@@ -233,18 +244,21 @@ fn remove(
 }
 
 impl fmt::Debug for Flights {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Flights").field("running", &self.lock().len()).finish()
     }
 }
 
 impl Flight {
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Inside> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Inside {
+    #[inline]
     fn sit(&mut self, waker: Waker) -> u64 {
         let seat = self.next;
         self.next += 1;
@@ -253,11 +267,13 @@ impl Inside {
     }
 
     /// Sets a waiter's waker; the old one comes back, to be dropped elsewhere.
+    #[inline]
     fn renew(&mut self, seat: u64, waker: Waker) -> Option<Waker> {
         let place = self.waiting.iter_mut().find(|place| place.0 == seat)?;
         Some(std::mem::replace(&mut place.1, waker))
     }
 
+    #[inline]
     fn leave(&mut self, seat: u64) -> Option<(u64, Waker)> {
         let place = self.waiting.iter().position(|place| place.0 == seat)?;
         self.waiting.remove(place)

@@ -53,6 +53,7 @@ const SLACK: usize = 32;
 
 impl Cache {
     /// An answer came now.
+    #[inline]
     pub(super) fn comes(&self, now: u64) -> Came {
         Came {
             at: now,
@@ -62,6 +63,7 @@ impl Cache {
 
     /// Keeps `value` as the newest answer for `key`, unless a newer one is there. Values that leave are dropped outside
     /// the lock: their `Drop` is the user's.
+    #[inline]
     pub(super) fn put(&self, key: Key, came: Came, value: Value, limits: Limits) {
         if limits.entries == 0 {
             return;
@@ -79,6 +81,7 @@ impl Cache {
     }
 
     /// The answer for `key` and its age, if it is at most `max_age` nanoseconds old.
+    #[inline]
     pub(super) fn get(&self, key: Key, now: u64, max_age: u64) -> Option<(Value, Duration)> {
         let entries = self.lock();
         let entry = entries.by_key.get(&key)?;
@@ -86,12 +89,14 @@ impl Cache {
         (age <= max_age).then(|| (Arc::clone(&entry.value), Duration::from_nanos(age)))
     }
 
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Cache {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cache")
             .field("entries", &self.lock().by_key.len())
@@ -101,6 +106,7 @@ impl fmt::Debug for Cache {
 
 impl Entries {
     /// The entry that is not kept, if there is one.
+    #[inline]
     fn insert(&mut self, key: Key, came: Came, value: Value) -> Option<Entry> {
         let Came { at, number } = came;
         let entry = Entry { at, number, value };
@@ -118,6 +124,7 @@ impl Entries {
     }
 
     /// Takes out the oldest entry if there are too many, or if it is too old to be served.
+    #[inline]
     fn evict(&mut self, now: u64, limits: Limits) -> Option<Entry> {
         while let Some(&(key, number)) = self.by_age.front() {
             if let Some(entry) = self.by_key.get(&key).filter(|entry| entry.number == number) {

@@ -140,6 +140,7 @@ fn give_back(mut room: Room) {
 }
 
 impl fmt::Debug for Late {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Late").field(&self.call()).finish()
     }
