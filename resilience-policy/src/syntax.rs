@@ -3,9 +3,13 @@
 mod hint;
 mod repeat;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use toml::de::{DeTable, Error};
+use toml_parser::decoder::Encoding;
+use toml_parser::parser::EventReceiver;
+use toml_parser::{ErrorSink, Raw, Span};
 
 use crate::fault::{Fault, FaultName};
 use crate::locate::Text;
@@ -239,20 +243,47 @@ fn is_redefinition(error: &Error) -> bool {
     error.message().starts_with("duplicate key") || error.message().starts_with("cannot extend value")
 }
 
-/// Counts mistakes and keeps the first: a tree of a large file with millions of them would cost seconds and gigabytes.
-#[derive(Default)]
-struct Mistakes {
+/// Counts mistakes, one a line, and keeps the first: a tree of a large file with millions of them would cost seconds and
+/// gigabytes.
+struct Mistakes<'t, 'a> {
+    text: &'t Text<'a>,
+    /// That of the last one.
+    line: Option<usize>,
     kept: Vec<toml_parser::ParseError>,
     more: usize,
 }
 
-impl toml_parser::ErrorSink for Mistakes {
+impl ErrorSink for Mistakes<'_, '_> {
     fn report_error(&mut self, error: toml_parser::ParseError) {
+        let line = error.unexpected().map(|span| self.text.line_index(span.start()));
+        if line.is_some() && line == self.line {
+            return;
+        }
+        self.line = line;
         if self.kept.len() < MAX_FAULTS {
             self.kept.push(error);
         } else {
             self.more += 1;
         }
+    }
+}
+
+/// Reads keys and values too, of whose mistakes the parser alone knows nothing: `= 1`, `a =`, `a = b`.
+struct Reader<'a>(&'a str);
+
+impl<'a> Reader<'a> {
+    fn raw(&self, span: Span, encoding: Option<Encoding>) -> Raw<'a> {
+        Raw::new_unchecked(self.0.get(span.start()..span.end()).unwrap_or_default(), encoding, span)
+    }
+}
+
+impl EventReceiver for Reader<'_> {
+    fn simple_key(&mut self, span: Span, encoding: Option<Encoding>, mistakes: &mut dyn ErrorSink) {
+        self.raw(span, encoding).decode_key(&mut Cow::Borrowed(""), mistakes);
+    }
+
+    fn scalar(&mut self, span: Span, encoding: Option<Encoding>, mistakes: &mut dyn ErrorSink) {
+        let _ = self.raw(span, encoding).decode_scalar(&mut Cow::Borrowed(""), mistakes);
     }
 }
 
@@ -262,8 +293,13 @@ pub(crate) fn flood(text: &Text<'_>, file: &str) -> Option<(Vec<Fault>, usize)> 
         return None;
     }
     let tokens = toml_parser::Source::new(text.text).lex().into_vec();
-    let mut mistakes = Mistakes::default();
-    toml_parser::parser::parse_document(&tokens, &mut (), &mut mistakes);
+    let mut mistakes = Mistakes {
+        text,
+        line: None,
+        kept: Vec::new(),
+        more: 0,
+    };
+    toml_parser::parser::parse_document(&tokens, &mut Reader(text.text), &mut mistakes);
     if mistakes.more == 0 {
         return None;
     }
@@ -369,3 +405,6 @@ fn too_deep(text: &Text<'_>, file: &str) -> Option<Fault> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;
