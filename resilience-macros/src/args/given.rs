@@ -1,7 +1,6 @@
 //! `word = code`, the shape of every option.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::ToTokens;
+use proc_macro2::Ident;
 use syn::parse::ParseStream;
 use syn::{Error, Expr};
 
@@ -51,12 +50,5 @@ impl Given {
         }
         *place = Some(self);
         Ok(())
-    }
-}
-
-impl ToTokens for Given {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        self.word.to_tokens(tokens);
-        self.code.to_tokens(tokens);
     }
 }
