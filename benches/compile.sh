@@ -100,9 +100,15 @@ tower-resilience-timelimiter = "0.14"' "$empty"
         'sentinel-core = { version = "0.1.3", features = ["async", "macros"] }' "$empty"
 }
 
-# A program with $2 functions, each called once; $1 stands above each of them.
+# A program with $2 functions, each called once; $1 stands above each of them. With `client` as $3 they await a request
+# and its answer, as those that are guarded do; with `small` they await nothing.
 functions() {
-    local number
+    local number body
+    case $3 in
+        client) body='let response = client.send(id).await?;
+    let id = response.read().await?;' ;;
+        small) body='let _ = client;' ;;
+    esac
     cat <<'HEAD'
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -126,6 +132,26 @@ impl From<Rejection> for Failed {
     }
 }
 
+pub struct Client {
+    base: u32,
+}
+
+pub struct Response {
+    id: u32,
+}
+
+impl Client {
+    pub async fn send(&self, id: u32) -> Result<Response, Failed> {
+        if id == u32::MAX { Err(Failed) } else { Ok(Response { id: self.base + id }) }
+    }
+}
+
+impl Response {
+    pub async fn read(self) -> Result<u32, Failed> {
+        Ok(self.id)
+    }
+}
+
 fn finish(future: impl Future<Output = Result<u32, Failed>>) -> u32 {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(Ok(value)) => value,
@@ -134,14 +160,15 @@ fn finish(future: impl Future<Output = Result<u32, Failed>>) -> u32 {
 }
 HEAD
     for number in $(seq "$2"); do
-        printf '\n%s\nasync fn function_%s(id: u32) -> Result<u32, Failed> {\n    if id == %s { Err(Failed) } else { Ok(id + 1) }\n}\n' \
-            "$1" "$number" "$number"
+        printf '\n%s\nasync fn function_%s(client: &Client, id: u32) -> Result<u32, Failed> {\n    %s\n' "$1" "$number" "$body"
+        printf '    if id == %s { Err(Failed) } else { Ok(id + 1) }\n}\n' "$number"
         # A function of its own: one that calls a thousand inlined ones keeps the optimiser busy for minutes.
-        printf '\n#[inline(never)]\nfn call_%s(id: u32) -> u32 {\n    finish(function_%s(id))\n}\n' "$number" "$number"
+        printf '\n#[inline(never)]\nfn call_%s(client: &Client, id: u32) -> u32 {\n    finish(function_%s(client, id))\n}\n' \
+            "$number" "$number"
     done
-    printf '\nfn main() {\n    let mut id = std::env::args().count() as u32;\n'
+    printf '\nfn main() {\n    let client = Client { base: 1 };\n    let mut id = std::env::args().count() as u32;\n'
     for number in $(seq "$2"); do
-        printf '    id = id.wrapping_add(call_%s(id));\n' "$number"
+        printf '    id = id.wrapping_add(call_%s(&client, id));\n' "$number"
     done
     printf '    println!("{id}");\n}\n'
 }
@@ -164,20 +191,27 @@ size() {
 }
 
 thousand() {
-    printf '\n## A thousand functions\n\n`cargo check` of the package alone (the least of three), and what a function adds to a stripped release binary.\n\n'
-    printf '| each of them | CPU s | against plain | bytes of binary, a function |\n| --- | ---: | ---: | ---: |\n'
+    printf '\n## A thousand functions\n\n`cargo check` of the package alone (the least of three), and what a function adds to a stripped release binary.\n'
     # What they depend on is built once for all of them.
     export CARGO_TARGET_DIR="$work/thousand"
+    thousand_of client 'Functions that await a request and its answer, as those that are guarded do'
+    thousand_of small 'Functions that await nothing: what the attributes cost by themselves'
+}
+
+thousand_of() {
+    printf '\n%s:\n\n' "$2"
+    printf '| each of them | CPU s | against plain | bytes of binary, a function |\n| --- | ---: | ---: | ---: |\n'
     local plain plain_size name label attributes seconds bytes
     while IFS='|' read -r name label attributes; do
+        name="$1-$name"
         attributes=$(printf '%b' "$attributes")
-        package "$name" "$ours" "$(functions "$attributes" 1000)"
+        package "$name" "$ours" "$(functions "$attributes" 1000 "$1")"
         printf '%s\n' "$policy" >"$work/$name/resilience.toml"
         seconds=$(checked "$name")
         # A hundred are enough to see what one adds.
-        functions "$attributes" 100 >"$work/$name/src/main.rs"
+        functions "$attributes" 100 "$1" >"$work/$name/src/main.rs"
         bytes=$(size "$name")
-        if [ "$name" = bare ]; then
+        if [ "$name" = "$1-bare" ]; then
             plain=$seconds plain_size=$bytes
             printf '| %s | %s | 1.0 | – |\n' "$label" "$seconds"
         else
