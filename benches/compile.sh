@@ -26,6 +26,10 @@ timed() {
     read -r wall cpu < <(tail -n 1 <<<"$times" | awk '{ printf "%.2f %.2f\n", $1, $2 + $3 }')
 }
 
+least() {
+    awk -v a="$1" -v b="$2" 'BEGIN { print (a < b) ? a : b }'
+}
+
 # A package of its own: name, dependencies, main.rs.
 package() {
     mkdir -p "$work/$1/src"
@@ -59,13 +63,19 @@ hello() {
     local name=$1 label=$2
     package "$name" "$3" "$4"
     [ "$name" != ours ] || printf '%s\n' "$policy" >"$work/$name/resilience.toml"
-    timed "$work/$name" cargo build
-    printf '| %s | %s | %s | %s |\n' "$label" "$(crates "$name")" "$wall" "$cpu"
+    local best= least=
+    for _ in 1 2 3; do
+        rm -rf "$work/$name/target"
+        timed "$work/$name" cargo build
+        best=$(least "${best:-1e9}" "$cpu")
+        least=$(least "${least:-1e9}" "$wall")
+    done
+    printf '| %s | %s | %s | %s |\n' "$label" "$(crates "$name")" "$least" "$best"
     rm -rf "$work/$name/target"
 }
 
 hellos() {
-    printf '\n## Clean build of a hello-world\n\n`cargo build`, sources fetched; our own crates count.\n\n'
+    printf '\n## Clean build of a hello-world\n\n`cargo build`, sources fetched, the least of three; our own crates count.\n\n'
     printf '| with | crates | wall s | CPU s |\n| --- | ---: | ---: | ---: |\n'
     local empty='fn main() { println!("hello"); }'
     hello empty '(nothing)' '' "$empty"
@@ -180,7 +190,7 @@ checked() {
     for _ in 1 2 3; do
         touch "$work/$1/src/main.rs"
         timed "$work/$1" cargo check
-        best=$(awk -v a="${best:-1e9}" -v b="$cpu" 'BEGIN { print (a < b) ? a : b }')
+        best=$(least "${best:-1e9}" "$cpu")
     done
     printf '%s' "$best"
 }
