@@ -5,6 +5,7 @@
 #   benches/compile.sh            all of it, some minutes
 #   benches/compile.sh hello      the hello-worlds only
 #   benches/compile.sh thousand   the functions only
+#   benches/compile.sh counted    instructions of rustc for one function more, which no load of the machine moves; needs valgrind
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -228,24 +229,52 @@ thousand_of() {
             awk -v l="$label" -v s="$seconds" -v p="$plain" -v b="$bytes" -v q="$plain_size" \
                 'BEGIN { printf "| %s | %s | %.1f | %.0f |\n", l, s, s / p, (b - q) / 100 }'
         fi
-    done <<'ROWS'
-bare|plain|
-one|`#[breaker]`, `#[fallback(none)]`|#[breaker("far")]\n#[fallback(none = "counted, not kept")]
-two|`#[breaker]`, `#[bulkhead]`, `#[fallback(value)]`|#[breaker("far")]\n#[bulkhead]\n#[fallback(value = 0)]
-ROWS
+    done <<<"$rows"
 }
+
+# Runs the compiler of the package at hand under Valgrind; its busiest thread is the one that compiles.
+counted() {
+    local rustc name label attributes few many
+    rustc="$(rustc --print sysroot)/bin/rustc"
+    printf '#!/bin/sh\nshift\nexec valgrind --tool=exp-bbv --bb-out-file=/dev/null --log-file="%s" "%s" "$@"\n' \
+        "$work/counts" "$rustc" >"$work/wrapper"
+    chmod +x "$work/wrapper"
+    export CARGO_TARGET_DIR="$work/counted"
+    printf '\n## Instructions of rustc for one function more\n\n`cargo check`, in millions, by 20 and by 60 functions that await a request and its answer.\n\n'
+    printf '| each of them | millions |\n| --- | ---: |\n'
+    while IFS='|' read -r name label attributes; do
+        attributes=$(printf '%b' "$attributes")
+        few=$(instructions "$name" "$attributes" 20)
+        many=$(instructions "$name" "$attributes" 60)
+        awk -v l="$label" -v f="$few" -v m="$many" 'BEGIN { printf "| %s | %.1f |\n", l, (m - f) / 40 / 1e6 }'
+    done <<<"$rows"
+}
+
+instructions() {
+    package "counted-$1" "$ours" "$(functions "$2" "$3" client)"
+    printf '%s\n' "$policy" >"$work/counted-$1/resilience.toml"
+    timed "$work/counted-$1" cargo check
+    touch "$work/counted-$1/src/main.rs"
+    timed "$work/counted-$1" env RUSTC_WORKSPACE_WRAPPER="$work/wrapper" cargo check
+    awk '/Total instructions/ && $NF > most { most = $NF } END { print most }' "$work/counts"
+}
+
+rows='bare|plain|
+one|`#[breaker]`, `#[fallback(none)]`|#[breaker("far")]\n#[fallback(none = "counted, not kept")]
+two|`#[breaker]`, `#[bulkhead]`, `#[fallback(value)]`|#[breaker("far")]\n#[bulkhead]\n#[fallback(value = 0)]'
 
 printf '# Compile time\n\nWritten by `benches/compile.sh` on %s, %s cores, %s, load %s.\n' \
     "$(date -u +%F)" "$(nproc)" "$(rustc --version)" "$(cut -d' ' -f1 /proc/loadavg)"
 case ${1:-all} in
     hello) hellos ;;
     thousand) thousand ;;
+    counted) counted ;;
     all)
         hellos
         thousand
         ;;
     *)
-        printf 'unknown part `%s`: known are `hello` and `thousand`\n' "$1" >&2
+        printf 'unknown part `%s`: known are `hello`, `thousand` and `counted`\n' "$1" >&2
         exit 2
         ;;
 esac
